@@ -11,10 +11,13 @@ from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
 from lab.exercises.goals import BROKEN, goal_text
 from lab.exercises.grading import moves_of
+from lab.exercises.observations import end_of
 from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
+from lab.exercises.steps import in_full
 from lab.pages.courses.chapters import text
 from lab.pages.words import clause_words, named_clause, say
+from lab.sessions.fold import folded
 from lab.sessions.session import STEPS_MAX
 
 ANSWER_CHARS_MAX = 20_000
@@ -102,6 +105,18 @@ def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
         case Form.NUMBER | Form.TIME:
             return str(given)
     return ""
+
+
+def own_steps(screen: Screen, answered: dict[str, Any]) -> list[str]:
+    """The steps by which a learner reached the goal, in words; none where they are those of the solution."""
+    task, start = screen.task, screen.start
+    if not isinstance(task, Reach) or start is None:
+        return []
+    given, count = in_full(answered["steps"]), len(start.steps)
+    if given[count:] == in_full(task.solution):
+        return []
+    shown = folded(end_of(start, given[count:]), single_steps=False)
+    return [say(line.text) for line in shown.trace if line.until > count]
 
 
 def _chosen(values: Any, words: Any, chosen: str) -> tuple[Option, ...]:

@@ -39,6 +39,17 @@ def may_be_shown(screen: Screen, rows: Tasks) -> bool:
     return not isinstance(screen.task, Predict) or (row is not None and row.is_open)
 
 
+def hides_something(screen: Screen, rows: Tasks) -> bool:
+    """True of a task whose solution its learner has not seen: not passed, not shown, and no answered prediction."""
+    if screen.task is None or isinstance(screen.task, Live):
+        return False
+    row = rows.get(screen.id)
+    if row is None:
+        return True
+    is_answered = isinstance(screen.task, Predict) and row.is_open
+    return row.passed_at is None and row.shown_at is None and not is_answered
+
+
 def first_closed(chapter: Chapter, rows: Tasks) -> int:
     """The number of the first screen that hides something still; those behind it are not shown either."""
     return next((at for at, one in enumerate(chapter.screens) if not may_be_shown(one, rows)), len(chapter.screens))

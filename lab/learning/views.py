@@ -28,7 +28,7 @@ from lab.classroom.pace import CLOSED, last_open
 from lab.classroom.selectors import learner_of, member_here
 from lab.classroom.services import pace_of
 from lab.exercises import replies
-from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Predict, Screen
+from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Outcome, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import EXPLORER, session_of
@@ -36,7 +36,7 @@ from lab.exercises.reached import reached
 from lab.exercises.shelf import Book
 from lab.exercises.vocabulary import steps_needed
 from lab.learning import selectors, services
-from lab.learning.forms import answer_in, form_of, ghost_of, moves_in
+from lab.learning.forms import answer_in, form_of, ghost_of, moves_in, own_steps
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
@@ -300,6 +300,8 @@ def _screen(place: Place) -> dict[str, Any]:
 
 
 def _screens(place: Place) -> list[dict[str, Any]]:
+    """The chapter's screens. One without a task is done once a later one was answered."""
+    begun = max((at for at, one in enumerate(place.chapter.screens) if one.id in place.rows), default=0)
     return [
         {
             "id": one.id,
@@ -308,7 +310,7 @@ def _screens(place: Place) -> list[dict[str, Any]]:
             "is_open": at <= place.open_to,
             "is_here": at == place.at,
             "is_task": one.task is not None,
-            "is_passed": _is_passed(place, one),
+            "is_passed": _is_passed(place, one) or (one.task is None and at < begun),
         }
         for at, one in enumerate(place.chapter.screens)
     ]
@@ -355,7 +357,6 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "was_helped": progress is not None and progress.was_helped,
         "was_shown": was_shown,
         "is_over": is_over,
-        "is_open": is_passed or was_shown,
         "ladder": ladder,
         "runs": played_runs(place.book, screen, found),
         "clock": clock_worded(screen.task, found.answered) if found.outcome else None,
@@ -363,6 +364,7 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "ghost": ghost_of(place.book, screen, found.answered) if found.outcome and found.at is not None else "",
         "plays": found.at is not None
         and not (isinstance(screen.task, Predict) and EXPLORER.fullmatch(screen.task.asks)),
+        "own_steps": own_steps(screen, found.answered) if found.outcome == Outcome.RIGHT.value else [],
         "solution": text(place.book, f"{key}.solution") if is_over else "",
         "why": text(place.book, f"{key}.why") if is_over else "",
     }

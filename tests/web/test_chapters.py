@@ -298,14 +298,48 @@ def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Clien
     assert Attempt.objects.get(progress__task=game.id).outcome == "wrong"
 
 
-def test_after_a_wrong_prediction_the_solution_is_behind_a_click_and_one_answers_again(
-    browser: Client, jump: Book
-) -> None:
+def test_after_a_wrong_prediction_the_explanation_is_open_and_one_answers_again(browser: Client, jump: Book) -> None:
     predict = screen_of(jump, "what-is-left")
     page = answered(browser, jump, predict, {"choice": "nothing"})
-    assert '<details class="after"><summary>' in flat(page)
+    assert '<details class="after" open>' in page
     assert "Answer again" in page
     assert '<details class="after" open>' in answered(browser, jump, predict, {"choice": "entry"})
+
+
+def posted_steps(screen: Screen, *more: str) -> dict[str, str]:
+    assert screen.start is not None
+    return {"steps": json.dumps([*screen.start.steps, *more])}
+
+
+def test_damage_that_no_query_meets_is_not_yet_the_goal(browser: Client, jump: Book) -> None:
+    """v2 is published after the insert, and no node uses it: nobody can see table and index disagree."""
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    unmet, met = (
+        posted_steps(reach, "n1.insert.1.1", "publish.2"),
+        posted_steps(reach, "n1.insert.1.1", "publish.2", "n2.acquire"),
+    )
+    why = "No node uses v2 yet, so no query meets the damage. Let a node lease v2."
+    assert browser.post(url("chapter-reached", jump, reach), unmet).json() == {"is_goal": False, "made": why}
+    page = answered(browser, jump, reach, unmet)
+    assert "Not quite" in page
+    assert why in page
+    assert browser.post(url("chapter-reached", jump, reach), met).json()["is_goal"]
+    assert "Not quite" not in answered(browser, jump, reach, met)
+
+
+def test_the_steps_that_one_took_are_told_before_another_way(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    own = answered(browser, jump, reach, posted_steps(reach, "n1.insert.1.1", "publish.2", "n2.acquire"))
+    assert re.search(
+        r"<h2>Your steps</h2> *<ol class=.steps.><li>n1 inserts row 1.*</li><li>.*v2.*</li><li>.*n2.*</li></ol> *"
+        r"<h2>Another way</h2>",
+        flat(own),
+    )
+    same = answered(browser, jump, reach, posted_steps(reach, "publish.2", "n2.acquire", "n1.insert.1.1"))
+    assert "Your steps" not in same
+    assert "<h2>Solution</h2>" in same
 
 
 def test_a_hint_leaves_the_last_outcome_on_the_page(browser: Client, jump: Book) -> None:
@@ -509,3 +543,31 @@ def test_the_stage_is_given_its_set_up_and_the_form_its_first_steps(browser: Cli
     assert found is not None
     assert [setup["name"] for setup in json.loads(found[1])] == ["one-jump"]
     assert 'name="steps" data-steps value="[]"' in page
+
+
+def test_a_visitor_reads_what_the_real_cluster_needs(db: None) -> None:
+    """No button that leads to a wall: a recording, and what a replay of one's own needs."""
+    book = next(one for one in BOOKS if one.folder == "01-one-jump")
+    assert book.chapter is not None
+    visitor = Client()
+    for screen in book.chapter.screens:
+        if screen.task is not None and not isinstance(screen.task, Live):
+            visitor.post(url("chapter-answer", book, screen), fields(screen))
+    page = flat(visitor.get(url("chapter-screen", book, book.chapter.screens[-1])).content.decode())
+    assert "Replay on the live cluster" not in page
+    assert "Watch a recorded replay" in page
+    assert "needs an account that may submit changes. The chapter counts as done without it." in page
+
+
+def test_the_first_tile_is_not_the_answer(browser: Client) -> None:
+    designs = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Design) and screen.task.lines]
+    for book, screen in designs:
+        Progress.objects.all().delete()
+        open_all_before(browser, book, screen)
+        page = browser.get(url("chapter-screen", book, screen)).content.decode()
+        found = re.search(r'<script id="ladder-data" type="application/json">(.*?)</script>', page, re.DOTALL)
+        assert found is not None
+        ladder = json.loads(found[1])
+        assert isinstance(screen.task, Design)
+        assert ladder["tiles"][0]["value"] not in screen.task.solution, screen.id
+        assert not ladder.get("predicted"), "nobody was asked for a prediction"

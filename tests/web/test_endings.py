@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from lab.exercises.chapter import Live
+from lab.exercises.chapter import Explain, Live, Predict, Reach
 from lab.exercises.shelf import Book
 from tests.web.layout import flat
 from tests.web.test_chapters import BOOKS, answered, browser, fields, no_worker, open_all_before, url
@@ -36,11 +38,50 @@ def test_the_picture_comes_when_the_tasks_are_done(browser: Client) -> None:
     open_all_before(browser, book, book.chapter.screens[-1])
     before = last_page(browser, book)
     assert "ending-picture" not in before
-    assert "The picture comes when 5 more tasks are done." in before
+    undone = [one for one in book.chapter.screens if isinstance(one.task, Reach | Explain)]
+    assert len(undone) == 4
+    for one in undone:
+        assert (
+            f'<li><a href="{url("chapter-screen", book, one)}#task">{book.text("en", f"{one.id}.title")}</a></li>'
+            in before
+        )
     pass_all(browser, book)
     after = last_page(browser, book)
     assert "ending-picture" in after
     assert "<strong>Receive before you send:</strong>" in after
+
+
+def test_who_predicts_wrong_and_reads_why_gets_the_picture(browser: Client) -> None:
+    book = book_of(1)
+    assert book.chapter is not None
+    for screen in book.chapter.screens:
+        if screen.task is not None and not isinstance(screen.task, Live):
+            is_prediction = isinstance(screen.task, Predict)
+            answered(browser, book, screen, {"choice": "nothing"} if is_prediction else fields(screen))
+    assert "ending-picture" in last_page(browser, book)
+    assert "Continue with chapter 2" in browser.get("/lab/").content.decode()
+
+
+def test_a_tick_is_for_a_chapter_whose_tasks_are_all_done(browser: Client) -> None:
+    book = book_of(1)
+    assert book.chapter is not None
+    answered(browser, book, book.chapter.screens[1], {"choice": "entry"})
+    tick = "#check"
+    some = flat(browser.get("/lab/").content.decode())
+    assert "1 of 5 tasks done" in some
+    assert tick not in some
+    pass_all(browser, book)
+    assert tick in flat(browser.get("/lab/").content.decode())
+
+
+def test_a_screen_without_a_task_is_done_once_a_later_one_is_answered(browser: Client) -> None:
+    book = book_of(1)
+    assert book.chapter is not None
+    first = f'title="{book.text("en", f"{book.chapter.screens[0].id}.title")}"'
+    assert "passed" not in last_page(browser, book)
+    answered(browser, book, book.chapter.screens[1], {"choice": "entry"})
+    _, _, after = last_page(browser, book).partition(first)
+    assert re.match(r'[^>]*class="passed"', after)
 
 
 def test_first_predictions_stay_as_they_were(browser: Client) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import get_language
 
 from lab.exercises.shelf import Book, books
 from lab.exercises.texts import LEDE, TITLE
-from lab.learning.selectors import Tasks, done_of
+from lab.learning.selectors import Tasks, done_of, hides_something
 from lab.models import Course
 
 BELIEF = re.compile(r"\*([^*]+)\*\s*(.*)", re.DOTALL)
@@ -38,18 +38,20 @@ def described(book: Book, rows: Tasks) -> dict[str, Any]:
         "waits_for": book.chapter.waits_for,
         "done": done,
         "tasks": tasks,
+        "is_over": not any(hides_something(screen, rows) for screen in book.chapter.screens),
     }
 
 
 def course_of(chapters: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The progress over all chapters, as `described` gives them: tasks done, chapters done, and the one to go on with.
 
-    That is the last one begun, or what follows it: who skips a chapter is not sent back to it before the end.
+    That is the last one begun while it still hides something, or what follows it: a learner who skips a chapter, or
+    predicts wrong in one, is not sent back to it before the end.
     """
     open_ones = [one for one in chapters if not one["waits_for"]]
     undone = [one for one in open_ones if one["done"] < one["tasks"]]
     begun = max((at for at, one in enumerate(open_ones) if one["done"]), default=-1)
-    onward = [one for one in open_ones[max(begun, 0) :] if one in undone]
+    onward = [one for one in open_ones[max(begun, 0) :] if not one["is_over"]]
     return {
         "done": sum(one["done"] for one in open_ones),
         "tasks": sum(one["tasks"] for one in open_ones),

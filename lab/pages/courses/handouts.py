@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from lab.classroom.selectors import MAY_TEACH, learner_of
 from lab.diagrams.handout import picture_of_session
-from lab.exercises.chapter import Chapter, Live, Sources
+from lab.exercises.chapter import Chapter, Sources
 from lab.exercises.pictures import decisive_session
 from lab.exercises.shelf import Book
 from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
@@ -48,14 +48,13 @@ def handout(request: HttpRequest, chapter_id: str) -> HttpResponse:
 
 
 def missing_tasks(book: Book, chapter: Chapter, rows: selectors.Tasks) -> list[dict[str, Any]]:
-    """The tasks that are not passed; of those that are not open yet not even the title."""
+    """The tasks that still hide something: not passed, not shown, and no prediction that is answered, right or wrong.
+    Of those that are not open yet not even the title."""
     closed = selectors.first_closed(chapter, rows)
     return [
         {"id": screen.id, "title": text(book, f"{screen.id}.title") if at <= closed else ""}
         for at, screen in enumerate(chapter.screens)
-        if screen.task is not None
-        and not isinstance(screen.task, Live)
-        and (screen.id not in rows or rows[screen.id].passed_at is None)
+        if selectors.hides_something(screen, rows)
     ]
 
 
