@@ -28,7 +28,7 @@ from lab.sessions.setups import setup_named
 from lab.sessions.shown import Probe
 
 SETUP = "one-jump"
-CHAPTER = "01-one-jump"
+CHAPTER, FIRST_CHAPTER = "01-one-jump", "00-new-messenger"
 CLICKS = ("n2.insert.1.1", "n1.delete.1")
 WORDS = ("server", "publisher", "reorganisation", "store", "is gone", "nothing there", "orphan", "added", "removed")
 
@@ -81,12 +81,13 @@ def first_minute() -> Mapping[str, Any]:
                 "other": _("Row 1 is in the table. Now let n1 delete it."),
             },
         ],
-        "over": _("Row 1 is gone already. Start again to see it once more."),
+        "over": _("Both clicks are done, and the entry is left. Press Start over to play them again."),
     }
     return {
         "data": data,
         "query": met.query,
         "chapter": CHAPTER,
+        "first_chapter": FIRST_CHAPTER,
         "link": link(),
         "sentences": [frame["sentence"] for frame in data["frames"]],
     }

@@ -75,11 +75,12 @@ class FirstMinute {
       button.classList.toggle("first", next?.node === node);
       this.bubbles.get(node).classList.toggle("now", next?.node === node);
     }
+    const done = this.step === this.data.clicks.length && !this.isBusy ? this.list.length : this.step;
     this.list.forEach((line, at) => {
-      line.classList.toggle("done", at < this.step);
+      line.classList.toggle("done", at < done);
       line.toggleAttribute("aria-current", false);
-      if (at === this.step) line.setAttribute("aria-current", "step");
-      line.querySelector("[data-glyph]").replaceChildren(at < this.step ? icon("check") : `${at + 1}`);
+      if (at === done) line.setAttribute("aria-current", "step");
+      line.querySelector("[data-glyph]").replaceChildren(at < done ? icon("check") : `${at + 1}`);
     });
     if (next) this.say(this.step ? `${this.data.frames[this.data.start + this.step].sentence} ${next.coach}` : next.coach);
   }

@@ -43,5 +43,16 @@ def test_the_full_stage_is_one_link_away(db: None) -> None:
     assert "n2.acquire" in stage
 
 
+def test_its_sentences_use_no_word_that_nothing_has_explained(db: None) -> None:
+    said = first_minute()["sentences"]
+    assert said[-2] == "n2 inserts row 1, a = 1. It knows by_a, so it puts the entry, too."
+
+
+def test_it_leads_to_chapter_1_and_skips_none_unsaid(db: None) -> None:
+    page = Client().get("/").content.decode()
+    assert 'href="/lab/chapters/01-one-jump/"' in page
+    assert 'href="/lab/chapters/00-new-messenger/">Begin with chapter 0' in page
+
+
 def test_the_query_that_meets_the_orphan_is_named(db: None) -> None:
     assert first_minute()["query"].startswith("SELECT")

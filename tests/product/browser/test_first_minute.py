@@ -42,6 +42,11 @@ def test_two_clicks_make_an_orphan_and_say_why(minute: Callable[..., Page], plac
     expect(ending).to_contain_text("You have just made an orphan entry. Here is why.")
     expect(page.locator(".minute .cell.bad")).to_have_count(1)
     expect(blue).to_have_text("Continue with chapter 1")
+    expect(page.locator("[data-minute-list] > .done")).to_have_count(3)
+    page.get_by_role("button", name="Insert row 1").click()
+    expect(page.locator(".minute .sentence")).to_have_text(
+        "Both clicks are done, and the entry is left. Press Start over to play them again."
+    )
 
 
 def test_by_keys_and_again(minute: Callable[..., Page]) -> None:
