@@ -4,7 +4,7 @@
     [    ] absent [####] public         and the nodes that lease them
      n1           n2
 
-    n1   n2   executor                  the steps, as in a sequence diagram
+    n1   n2   publisher                 the steps, as in a sequence diagram
      ├────────►                   3     n2 commits as v2: + row 1 ..
 
     row 1: not there  ◄─✗─  by_a: 1     the store, and what readers find, at the end
@@ -36,7 +36,7 @@ ON_A_LINE = 4
 """Versions, or rows, beside each other."""
 
 LANES: Mapping[str, Text] = {
-    EXECUTOR: Text("executor"),
+    EXECUTOR: Text("publisher"),
     FILL: Text("fill"),
     CATALOG: Text("versions"),
     STORE: Text("store"),

@@ -14,6 +14,8 @@ from catalog.text.phrases import list_comma
 from lab.sessions.shown import Text
 
 TEMPLATES_MAX = 4096
+ONE = " (one)"
+"""The end of a key for a single thing: a language without plurals has no words of its own for it."""
 
 
 def say(text: Text) -> str:
@@ -45,7 +47,9 @@ def stage_words(*, kind: str | None = None) -> dict[str, str]:
     and explorer, and plays sessions of that kind only."""
     added = [load for name, load in ADDED.items() if kind in (None, name)]
     found = STAGE if kind is not None else STAGE | ON_A_PAGE_OF_ITS_OWN
-    return {key: str(words) for some in (found, *(load() for load in added)) for key, words in some.items()}
+    every = {key: str(words) for some in (found, *(load() for load in added)) for key, words in some.items()}
+    of_one = {key for key in every if key.endswith(ONE) and every[key] == every[key.removesuffix(ONE)]}
+    return {key: words for key, words in every.items() if key not in of_one}
 
 
 def clause_words(clause: str) -> str:
@@ -63,7 +67,7 @@ STAGE: dict[str, str | Promise] = {
     "state absent": pgettext_lazy("state", "absent"),
     "state delete-only": pgettext_lazy("state", "delete-only"),
     "state write-only": pgettext_lazy("state", "write-only"),
-    "state reorganising": pgettext_lazy("state", "write-only, reorganising"),
+    "state filling": pgettext_lazy("state", "write-only, filling"),
     "state public": pgettext_lazy("state", "public"),
     # actors that are no node
     "actor executor": pgettext_lazy("actor", "publisher"),
@@ -139,6 +143,7 @@ STAGE: dict[str, str | Promise] = {
     "editions used": _("editions in use: {n}, at most {most}"),
     "no message lost": _("no message is lost"),
     "versions used": _("versions in use: {n}, at most {most}"),
+    "too far apart": _("in use together: {which}, which are not neighbours"),
     "leases": _("leases {version}"),
     "lease over": _("its lease is over"),
     "not used": _("not used"),
@@ -164,7 +169,7 @@ STAGE: dict[str, str | Promise] = {
     "row": _("Row"),
     "pair row": _("row"),
     "no row": _("none"),
-    "its pairs": _("Its pairs"),
+    "its pairs": _("Row and values"),
     "leads to": _("leads to"),
     "entries": _("Entries"),
     "row is not there": _("no such row"),
@@ -173,8 +178,6 @@ STAGE: dict[str, str | Promise] = {
     "difference ~": _("changed"),
     "new placement": _("new placement"),
     "tombstone": _("tombstone"),
-    "dangles": _("orphan entry"),
-    "refers to nothing": _("refers to nothing"),
     "unseen by": _("unseen by {versions}"),
     "hatched": _("a version does not see it"),
     "probe": _("What readers find"),
@@ -225,7 +228,7 @@ STAGE: dict[str, str | Promise] = {
     "nothing left": _("It stopped: there is nothing left to do."),
     "ran far": _("It stopped after {n} steps; nothing broke."),
     "ran far (one)": _("It stopped after {n} step; nothing broke."),
-    "on the stage": _("Open on the stage, in a new tab"),
+    "on the stage": _("Open in free play, in a new tab"),
     "strip": _("Clauses at each step"),
     "strip caption": _("A row for each clause, a column for each step"),
     "clause": _("Clause"),

@@ -14,21 +14,18 @@ export function say(name, values = {}) {
   return words[key].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
-/* Words for a clause; a clause of which the page knows nothing has its name only. */
 export const clauseName = (clause) => words[`name ${clause}`] ?? clause;
 export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
 
-/* An actor by its name: nodes and people have names of their own. */
 export const actorName = (actor) => words[`actor ${actor}`] ?? actor;
 
 export const Icon = ({ name }) => html`<svg class="icon" aria-hidden="true"><use href=${`${ICONS}#${name}`} /></svg>`;
 
-/* The same as `{% state %}` of the templates. */
-const STATES = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", reorganising: "slashes", public: "check" };
-export const shownState = (element) => (element.is_filling ? "reorganising" : element.state);
+/* As on the tiles of a ladder: a fill is work, and has a colour of its own. */
+const STATES = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", public: "check" };
 export const Swatch = ({ state }) => html`<span class="swatch pattern" data-state=${state}><${Icon} name=${STATES[state]} /></span>`;
-export const State = ({ element }) => html`<span class="state" data-state=${shownState(element)}>
-  <${Swatch} state=${shownState(element)} /><span class="word">${say(`state ${shownState(element)}`)}</span></span>`;
+export const State = ({ element }) => html`<span class="state" data-state=${element.state}>
+  <${Swatch} state=${element.state} /><span class="word">${say(element.is_filling ? "state filling" : `state ${element.state}`)}</span></span>`;
 
 const SEVERITIES = { holds: "check", danger: "triangle-alert", damage: "octagon-alert" };
 export const worst = (severities) => ["damage", "danger"].find((one) => severities.includes(one)) ?? "holds";

@@ -82,7 +82,6 @@ export class Stage {
     if (current >= 0) [this.branches, this.current] = [branches, current];
   }
 
-  /* Asks for the current branch at a position. */
   go(at) {
     return this.asked(() => this.server.show(this.session(), at, this.single), (answer) => this.accept(answer));
   }

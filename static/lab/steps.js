@@ -1,14 +1,15 @@
 /* Left: what each actor may do now, and what it may not do and why.
 
    Every step keeps its place in its group, whether it may be taken or not; the reasons stand below the group, each
-   once, with a letter. So a list does not move under the pointer that takes one step after another. Where the page says
-   which steps it needs (`stage.needs`), only those of them stand here that may be taken; the others are folded. */
+   once, with a sign. So a list does not move under the pointer that takes one step after another. Where the page says
+   which steps it needs (`stage.needs`), only those of them stand here that may be taken, or that a rule forbids
+   now. The others are folded. */
 
 import { html, useState } from "../vendor/preact.js";
-import { letter } from "./branches.js";
 import { Icon, Scroll, actorName, classes, say } from "./pieces.js";
 
 export const KEYS_MAX = 9;
+const SIGNS = "*\u2020\u2021\u00a7\u00b6";
 
 /* The change first, then the fill, the nodes, and last what happens to all of them. */
 const FIRST = ["executor", "fill"];
@@ -18,7 +19,7 @@ export function Steps({ stage }) {
   const { actors, offers, cluster } = stage.shown;
   const nodes = new Set(cluster.nodes.map((node) => node.name));
   const [isOpen, setOpen] = useState(false);
-  const isNeeded = (one) => !stage.needs || (!one.why_not && stage.needs.has(one.id));
+  const isNeeded = (one) => !stage.needs || (stage.needs.has(one.id) && (!one.why_not || Boolean(one.rule)));
   const by = (some) => actors.map((actor) => ({ actor, offers: some.filter((one) => one.actor === actor) })).filter((group) => group.offers.length).sort((one, other) => rank(one.actor, nodes) - rank(other.actor, nodes));
   const groups = by(offers.filter(isNeeded)), others = offers.filter((one) => !isNeeded(one));
   const folded = isOpen || groups.length === 0 ? by(others) : [];
@@ -35,14 +36,14 @@ export function Steps({ stage }) {
 
 function Actor({ actor, part, offers, stage, numbers, icon }) {
   const reasons = new Map(offers.filter((one) => one.why_not).map((one) => [one.why_not, one.rule]));
-  const letters = new Map([...reasons.keys()].map((why, at) => [why, letter(at).toLowerCase()]));
+  const signs = new Map([...reasons.keys()].map((why, at) => [why, SIGNS[at] ?? `${at + 1}`]));
   const id = `actor-${part}${actor.replace(/\W/g, "-")}`;
   return html`<section class="actor" aria-labelledby=${id}>
     <h3 id=${id}><${Icon} name=${icon} />${actorName(actor)}</h3>
     <ul class="plain">${offers.map((offer) => html`<li key=${offer.id}>${offer.why_not
-      ? html`<${Refused} offer=${offer} mark=${letters.get(offer.why_not)} />`
+      ? html`<${Refused} offer=${offer} mark=${signs.get(offer.why_not)} />`
       : html`<${Offer} offer=${offer} stage=${stage} number=${numbers.get(offer.id)} />`}</li>`)}</ul>
-    ${reasons.size > 0 && html`<ol class="plain reasons small">${[...reasons].map(([why, rule]) => html`<li key=${why}><b class="letter">${letters.get(why)}</b><span>${rule && html`<span class="rule">${rule}</span> `}${why}</span></li>`)}</ol>`}
+    ${reasons.size > 0 && html`<ol class="plain reasons small">${[...reasons].map(([why, rule]) => html`<li key=${why}><b class="letter">${signs.get(why)}</b><span>${rule && html`<span class="rule">${rule}</span> `}${why}</span></li>`)}</ol>`}
   </section>`;
 }
 

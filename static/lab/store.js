@@ -27,7 +27,7 @@ function Row({ row, pairs }) {
   const isThere = own.some((pair) => pair.difference !== "-" && !pair.is_tombstone);
   return html`<tr class=${classes({ absent: !isThere })}><th scope="row">${row || say("no row")}</th>
     <td>${!isThere && html`<span class="hole"><${Icon} name="circle-dashed" />${say("row is not there")}</span>`}<div class="chips">${own.map((pair) => html`<${Pair} key=${pair.id} pair=${pair} />`)}</div></td>
-    <td class="link-col">${entries.some((pair) => pair.difference !== "-" && !pair.is_tombstone) && html`<${Arrow} broken=${!isThere} />`}</td>
+    <td class="link-col">${entries.some((pair) => pair.difference !== "-" && !pair.is_tombstone) && html`<${Arrow} broken=${!isThere || entries.every((pair) => pair.dangles || pair.difference === "-" || pair.is_tombstone)} />`}</td>
     <td><div class="chips">${entries.length ? entries.map((pair) => html`<${Pair} key=${pair.id} pair=${pair} />`) : html`<span class="muted small">–</span>`}</div></td></tr>`;
 }
 
@@ -42,7 +42,7 @@ function Pair({ pair }) {
     <span class="what"><code>${pair.sort === "row" ? say("pair row") : pair.key}</code>${pair.value && html`<span class="becomes" aria-hidden="true">→</span><code>${pair.value}</code>`}</span>
     ${pair.is_new && html`<span class="tag">${say("new placement")}</span>`}
     ${pair.is_tombstone && html`<span class="tag"><${Icon} name="x" />${say("tombstone")}</span>`}
-    ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${say(pair.sort === "entry" ? "dangles" : "refers to nothing")}</span>`}
+    ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${clauseName(pair.sort === "entry" ? "C5" : "C6")}</span>`}
     ${pair.unseen_by.length > 0 && html`<span class="tag"><${Icon} name="eye-off" />${say("unseen by", { versions: pair.unseen_by.map(version).join(say("between names")) })}</span>`}</span>`;
 }
 
@@ -52,7 +52,6 @@ function Legend({ pairs }) {
     ${pairs.some((pair) => pair.unseen_by.length) && html`<span class="legend"><i class="hatch" aria-hidden="true"></i>${say("hatched")}</span>`}</p>`;
 }
 
-/* A row per query, a column per version in force. */
 export function Probe({ probe, of = "" }) {
   if (probe.length === 0) return null;
   const queries = [...new Set(probe.map((one) => one.query))], versions = [...new Set(probe.map((one) => one.version))];

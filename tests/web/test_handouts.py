@@ -127,7 +127,7 @@ def test_the_picture_speaks_the_readers_language(instructor: Client, jump: Book)
     svg = re.search(r"<svg xmlns.*?</svg>", page_of(instructor, jump, "zh-hans"), re.DOTALL)
     assert svg is not None
     said = re.sub(r"<[^>]*>", " ", svg[0])
-    for words in ("by_a: 公开", "by_a: 不存在", "执行器", "第 1 行：不存在", "损害"):
+    for words in ("by_a: 公开", "by_a: 不存在", "发布者", "第 1 行：不存在", "损害"):
         assert words in said
 
 

@@ -123,7 +123,7 @@ def _setups() -> tuple[Setup, ...]:
             "full-ladder",
             MODEL,
             Text("The full ladder"),
-            Text("The index is absent, delete-only, write-only, filled, public."),
+            Text("The index is absent, delete-only, write-only, public."),
             (_rows(),),
             FILLED,
             chapter="03-why-write-only",

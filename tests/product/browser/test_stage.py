@@ -256,7 +256,7 @@ def test_all_versions_of_a_change_are_seen_on_a_laptop(stage: Callable[..., Page
     page.set_viewport_size({"width": width, "height": 768})
     expect(page.locator(".app")).to_have_attribute("data-layout", "wide")
     lanes = page.locator(".scroller:has(.lane-grid)")
-    expect(lanes.locator("thead th").last).to_contain_text("write-only, reorganising")
+    expect(lanes.locator("thead th").last).to_contain_text("write-only, filling")
     assert lanes.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
 
 
@@ -316,7 +316,7 @@ def test_a_chapter_has_the_stage_within_it(stage: Callable[..., Page], cluster: 
     assert violations(page) == []
     page.set_viewport_size(PHONE)
     assert overflow(page) == 0
-    link = page.get_by_role("link", name="Open on the stage").get_attribute("href")
+    link = page.get_by_role("link", name="Open in free play").get_attribute("href")
     page.goto(str(link))
     position(page, "3 / 3")
 
@@ -363,3 +363,20 @@ def test_a_poll_that_is_deleted_elsewhere_is_asked_for_no_more(
     other.wait_for_url("**/lab/polls/")
     page.bring_to_front()
     expect(page.locator("#grid")).to_have_count(0, timeout=60_000)
+
+
+def test_a_publish_that_a_rule_forbids_stands_among_the_steps_with_its_reason(stage: Callable[..., Page]) -> None:
+    page = stage()
+    chapter = page.url.partition("/stage/")[0] + "/chapters/02-delete-only"
+    for screen in ("who-finds-it", "ask-the-explorer"):
+        page.goto(f"{chapter}/{screen}/")
+        page.get_by_role("button", name="Show me").click()
+        expect(page.locator("details.after")).to_have_attribute("open", "")
+    page.goto(f"{chapter}/what-is-missing/")
+    expect(page.locator(".steps .refused")).to_have_count(1)
+    expect(page.locator(".steps .refused")).to_contain_text("publish v3")
+    expect(page.locator(".steps .reasons")).to_contain_text("n1 still leases v1, n2 still leases v1")
+    take(page, "n1.acquire")
+    expect(page.locator(".steps .reasons")).to_contain_text("n2 still leases v1")
+    take(page, "n2.acquire")
+    expect(page.locator(".steps .refused")).to_have_count(0)
