@@ -137,7 +137,10 @@ def test_who_has_not_signed_in_is_told_what_this_is_and_where_to_begin(db: None)
 
 @pytest.mark.parametrize(
     ("language", "name", "meaning"),
-    [("en", "lease", "The right of a node's incarnation"), ("zh-hans", "租约", "节点的某个化身使用表的某个版本的权利")],
+    [
+        ("en", "lease", "The right of a node to use one version"),
+        ("zh-hans", "租约", "节点在有限的时间内使用表的某个版本的权利"),
+    ],
 )
 def test_words_are_explained_in_the_language_of_the_page(db: None, language: str, name: str, meaning: str) -> None:
     client = Client(headers={"accept-language": language})
