@@ -106,11 +106,11 @@ def main() -> None:
     into.mkdir(parents=True)
     write_pyodide(into / "py")
     with tempfile.TemporaryDirectory() as folder:
-        modules, library = Path(folder) / "site", Path(folder) / "library"
-        lay_out_site(modules, parser_answers)
+        ours, theirs, library = (Path(folder) / name for name in ("ours", "theirs", "library"))
+        lay_out_site(ours, theirs, parser_answers)
         lay_out_library(into / "py" / LIBRARY, library)
-        compile_modules(into / "py", (modules, AT, 0), (library, f"/lib/{LOCK['library']}", 2))
-        write_site(into / "site.files", modules)
+        compile_modules(into / "py", (ours, AT, 0), (theirs, AT, 2), (library, f"/lib/{LOCK['library']}", 2))
+        write_site(into / "site.files", ours, theirs)
         write_library(into / "py" / LIBRARY, library)
     shutil.copytree(ROOT / "static", into / "static")
     for language, page in first.items():
@@ -192,17 +192,17 @@ def write_pyodide(into: Path) -> None:
     (into / "LICENCE.txt").write_text(LOCK["licence"] + "\n", encoding="utf-8")
 
 
-def lay_out_site(into: Path, parser_answers: dict[str, dict[str, str]]) -> None:
-    """The site's modules and files, and the recorded parser, each at its place below `into`."""
+def lay_out_site(ours: Path, theirs: Path, parser_answers: dict[str, dict[str, str]]) -> None:
+    """The site's modules and files, and the recorded parser, each at its place below one of the two."""
     from lab.explorer import fingerprint
     from lab.sessions import session
 
     for name, path in (*_modules(), *_data(), *_parser()):
-        _lay(into / name, path.read_bytes())
+        _lay((theirs if name.partition("/")[0] in (*THEIRS, "google") else ours) / name, path.read_bytes())
     places = (fingerprint.PLACES, session.rules_of())
     fingerprints = {" ".join(one): fingerprint.fingerprint(places=one) for one in places}
-    _lay(into / fingerprint.RECORDED, json.dumps(fingerprints).encode())
-    _lay(into / "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
+    _lay(ours / fingerprint.RECORDED, json.dumps(fingerprints).encode())
+    _lay(ours / "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
 
 
 def _lay(path: Path, content: bytes) -> None:
@@ -227,9 +227,9 @@ def compile_modules(pyodide: Path, *folders: tuple[Path, str, int]) -> None:
         sys.exit(f"schemalab.anywhere.pack: the modules could not be compiled: {(ended.stdout + ended.stderr)[-2000:]}")
 
 
-def write_site(into: Path, folder: Path) -> None:
+def write_site(into: Path, *folders: Path) -> None:
     """One file: a line of JSON with names and lengths, then all contents."""
-    files = {name: path.read_bytes() for name, path in _laid_out(folder)}
+    files = {name: path.read_bytes() for folder in folders for name, path in _laid_out(folder)}
     index = json.dumps([[name, len(content)] for name, content in files.items()])
     into.write_bytes(b"\n".join((index.encode(), b"".join(files.values()))))
 

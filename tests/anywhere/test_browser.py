@@ -289,6 +289,7 @@ def test_a_window_without_service_workers(browser: Browser, folder: Path) -> Non
     expect(site.locator("#screen-title")).to_be_visible(timeout=BOOT_MS_MAX)
     expect(page.locator("#line")).to_contain_text("no service worker")
     page.evaluate("location.hash = 'lab/stage/?setup=delete-only'")
+    expect(site.locator("h1")).to_have_text("Delete-only in between", timeout=ANSWER_MS_MAX)
     site.locator(".step[data-offer]:not([disabled])").first.click()
     expect(site.get_by_text("3 / 3").first).to_be_visible(timeout=ANSWER_MS_MAX)  # two steps were its beginning
     site.locator("#language").select_option("zh-hans")
