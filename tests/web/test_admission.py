@@ -82,6 +82,7 @@ ADDRESSES = {
     "replays": Address(get=everybody(200), post=(403, 403, 403, 403)),
     "sandboxes": Address(post=(403, 403, 403, 403)),
     "replay": Address(get=(302, 302, 404, 404), args=(0,)),
+    "recorded": Address(get=everybody(200), args=("orphan",)),
     "polls": Address(get=(*SIGN_IN_OR_NOT, 200), post=(*SIGN_IN_OR_NOT, 422)),
     "poll": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),
     "poll-counts": Address(get=(403, 403, 403, 404), args=(0,)),
