@@ -86,9 +86,19 @@ def patient(cluster: RunningCluster) -> Iterator[str]:
             question = "SELECT host, port FROM leases_node WHERE name = 'patient' AND state = 'up' AND port > 0"
             wait_for(lambda: store.execute(question).fetchone() is not None, what="patient", seconds_max=NODE_S_MAX)
             host, port = store.execute(question).fetchone() or ("", 0)
-            yield f"host={host} port={port} user=owner dbname=schemalab"
+            dsn = f"host={host} port={port} user=owner dbname=schemalab"
+            wait_for(lambda: _answers(dsn), what="patient's answer", seconds_max=NODE_S_MAX)  # its row comes first
+            yield dsn
             process.terminate()
             process.wait(NODE_S_MAX)
             store.execute("DELETE FROM leases_node WHERE name = 'patient'")
     finally:
         process.kill()
+
+
+def _answers(dsn: str) -> bool:
+    try:
+        psycopg.connect(dsn).close()
+    except psycopg.OperationalError:
+        return False
+    return True
