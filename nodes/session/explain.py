@@ -77,7 +77,8 @@ def _plan(statement: Statement, named: NamedRelations, parameters: Parameters, c
         return Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
     except SqlError as error:
         is_known = statement.tables <= named.tables.keys() | named.views.keys()
-        if statement.kind != "select" or not is_known or error.sqlstate == UNDEFINED_COLUMN:
+        is_final = error.sqlstate == UNDEFINED_COLUMN or error.sqlstate.startswith("54")
+        if statement.kind != "select" or not is_known or is_final:
             raise
         return None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from expressions.analysis.building import Parameters
-from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_COLUMN, UNDEFINED_PARAMETER, SqlError, unsupported
 from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from expressions.values.object_names import SHOWN_SETTINGS, TYPES
@@ -56,6 +56,10 @@ from nodes.wire.results import Result
 from storage.postgres import USERS_SETTINGS
 
 READS = frozenset({"select", TO})
+FINAL = frozenset({UNDEFINED_PARAMETER, UNDEFINED_COLUMN})
+"""Refusals of the node's that stand: its message names the state of a column that is not public."""
+LIMITS = "54"
+"""What a node finds too long or complex is not for the store to try."""
 OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
 """Relations of the catalog that functions look values up in."""
 OF_CATALOG = frozenset({REGCLASS.oid, REGTYPE.oid})
@@ -338,7 +342,7 @@ class PlannedStatements:
             return await self._made(statement, named, parameters)
         except NoPlan as none:
             is_known = statement.tables <= named.tables.keys() | named.views.keys()
-            is_last = not is_known or none.error.sqlstate == UNDEFINED_PARAMETER
+            is_last = not is_known or none.error.sqlstate in FINAL or none.error.sqlstate.startswith(LIMITS)
             if statement.kind != "select" or self.env.reader is None or is_last:
                 raise none.error from none
             return None

@@ -80,7 +80,7 @@ HOSTILE = {
     "a number of 400 digits as a double": ("SELECT " + "1" * 400 + "::float8", "22003"),
     "a call of a procedure": ("CALL x(" + "1," * 90 + "1)", "42883"),
     "a password in SQL": ("ALTER USER tester PASSWORD '" + "x" * 60_000 + "'", "0A000"),
-    "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22P02"),
+    "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22003"),
 }
 
 
