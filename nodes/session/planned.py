@@ -203,7 +203,7 @@ class PlannedStatements:
         statement, known = asked.statement, asked.statement.place
         if plan is not None and known is not None and known[0] is plan:
             place: InPlace | None = known[1]
-        elif plan is not None and not is_declared and PointRead.of(self.env, plan) is not None:
+        elif plan is not None and not is_declared and is_of_one_key(plan):
             place, statement.place = None, (plan, None)
         else:
             place = await in_thread_if_large(
@@ -457,6 +457,12 @@ class PlannedStatements:
                 raise beside("the catalog, in a view,", plan.scans[0].descriptor.name)
             raise ForShadow
         return plan
+
+
+def is_of_one_key(plan: SelectPlan) -> bool:
+    """True for a read of one row by its key, of which the node bounds what its values may cost."""
+    simple = plan.query.simple
+    return plan.needs_no_engine and simple is not None and simple.scan.pinned_key is not None
 
 
 def has_result(statement: Statement) -> bool:
