@@ -25,7 +25,8 @@ from catalog.templatetags.glossary import glossary_words
 from catalog.text.numbers import whole_number
 
 ON_CLUSTER = (
-    "headline", "hold", "wrong", "lanes", "throughput", "traffic", "nodes", "storages", "changes", "spark", "load",
+    "headline", "remedy", "hold", "wrong", "lanes", "throughput", "traffic", "nodes", "storages", "changes", "spark",
+    "load",
 )  # fmt: skip
 """The parts that come with the page; the picture's come after it, since a browser has to draw them."""
 

@@ -44,6 +44,11 @@ def summaries(table_id: int | None = None, most: int | None = None) -> list[Json
     return [_summary(change) for change in _open(table_id)[: OPEN_SHOWN if most is None else most]]
 
 
+def awaited() -> list[Json]:
+    """The nodes that the first of the open changes waits for, each with its sessions; the last to release first."""
+    return [holder for one in summaries(most=1) if one["wait"] for holder in one["wait"]["holders"]]
+
+
 @live.once
 def _open(table_id: int | None) -> list[int]:
     return list(selectors.in_order(table_id).values_list("pk", flat=True))

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
+from functools import lru_cache
 from time import monotonic
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Sum
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, State
+from catalog.selectors import descriptor_at
 from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from storage.selectors import about_rows, count_entries
 
@@ -33,6 +36,10 @@ class _Count(NamedTuple):
 _counts: dict[tuple[int, int, int], _Count] = {}
 """By table, index and storage; of the tables that were looked at last."""
 COUNTS_KEPT = 64
+_rows_counted: dict[tuple[int, int], int] = {}
+"""By table and storage: the rows when an index that had all of them was counted last."""
+NEAR = 0.2
+RUNS_SEEN = 20
 _guard = threading.Lock()
 """Over `_counts`, as several pages are served at once; no storage is asked under it."""
 
@@ -44,9 +51,54 @@ def entries_of(descriptor: Descriptor) -> list[Json]:
     for storage in range(1, descriptor.storage_count(settings.STORAGE_COUNT) + 1):
         elements = [_element(descriptor, index, storage) for index in shown]
         read = next((one["total"] for one in elements if one["total"]), None)
-        rows = about_rows(descriptor, storage=storage) if read is None else read
+        rows = read
+        if rows is None:
+            counted = {one.id: about["entries"] for one, about in zip(shown, elements, strict=True)}
+            rows = _rows(descriptor, storage, counted, {one.id for one in shown if _is_whole(descriptor, one)})
         found.append({"storage": storage, "rows": rows, "is_exact": read is not None, "elements": elements})
     return found
+
+
+def _rows(descriptor: Descriptor, storage: int, counted: Json, whole: Collection[int]) -> int | None:
+    """As many as a whole index has entries; without one PostgreSQL's estimate, or the last such count if that is near.
+
+    The estimate is a tenth off after a fill or a delete, until PostgreSQL looks again. An index beside it looked as if
+    entries were missing.
+    """
+    key = (descriptor.table_id, storage)
+    exact = next((counted[one] for one in whole if counted[one] is not None), None)
+    if exact is not None:
+        _rows_counted.pop(key, None)
+        _rows_counted[key] = exact
+        while len(_rows_counted) > COUNTS_KEPT:
+            del _rows_counted[next(iter(_rows_counted))]
+        return exact
+    moving = sum(
+        counted[one.id] or 0 for one in descriptor.indexes if one.id in counted and one.state is not State.PUBLIC
+    )
+    about, last = about_rows(descriptor, storage=storage, entries=moving), _rows_counted.get(key)
+    return last if last and about is not None and abs(about - last) <= NEAR * last else about
+
+
+def _is_whole(descriptor: Descriptor, index: Index) -> bool:
+    """Every row has its entry: the index is public, its fill is done, or it was public one version earlier."""
+    if index.where is not None or index.filling:
+        return False
+    if index.state is not State.WRITE_ONLY:
+        return index.state is State.PUBLIC
+    done = ReorgRun.objects.filter(table_id=descriptor.table_id, kind=Kind.FILL, state=RunState.DONE).order_by("-id")
+    return any(_is_of(run.elements, index) for run in done[:RUNS_SEEN]) or _was_public(
+        descriptor.table_id, descriptor.version - 1, index.id
+    )
+
+
+@lru_cache(maxsize=64)
+def _was_public(table_id: int, version: int, index_id: int) -> bool:
+    try:
+        earlier = descriptor_at(table_id, version)
+    except ObjectDoesNotExist:
+        return False
+    return any(one.id == index_id and one.state is State.PUBLIC for one in earlier.indexes)
 
 
 def _indexes(descriptor: Descriptor) -> list[Index]:

@@ -4,8 +4,9 @@ from typing import Any
 
 from catalog.live import snapshot
 from catalog.story import LEASES, PROCESSES
+from changes.streams import awaited
 from leases.lanes import node_lines
-from leases.models import Node
+from leases.models import Lease, Node
 from leases.streams import lane_facts
 from schemalab.operations import hold, lease_list
 from schemalab.operations.consequences import does
@@ -51,6 +52,24 @@ def _processes(_id: int) -> dict[str, Any]:
     }
 
 
+def _remedy(_id: int) -> dict[str, Any]:
+    """The end of the node or session that a change waits for, and the commands that an operator can give it now."""
+    holder = next(iter(awaited()), None)
+    if holder is None:
+        return {"node": None}
+    of = Lease.objects.filter(node=holder["node"], table_id=holder["table_id"], version=holder["version"])
+    state = next((one["state"] for one in processes_for_a_page() if one["name"] == holder["node"]), None)
+    return {
+        "node": holder["node"],
+        "is_down": holder.get("is_down", False),
+        "who": next((one["application"] or one["user"] for one in holder["sessions"]), None),
+        "until": holder["until"],
+        "lease": of.values_list("pk", flat=True).first(),
+        "commands": [one for one in offered(state, None, name=holder["node"]) if one in ("start", "thaw")],
+    }
+
+
+snapshot.register("cluster", "remedy", "parts/remedy.html", _remedy)
 snapshot.register("cluster", "hold", "parts/hold.html", hold.part)
 snapshot.register("cluster", "nodes", "parts/nodes.html", lambda _id: _nodes("/"))
 snapshot.register(PROCESSES, "processes", "parts/processes.html", _processes, is_sampled=True)

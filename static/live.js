@@ -23,14 +23,17 @@
   const { now, set: setClock, words: clock } = window.serverClock;
   const fill = (text, value) => (text || "%s").replace("%s", value);
   function span(s) {
-    if (s < 90) return fill(words.seconds, Math.round(s));
+    if (s < 180) return fill(words.seconds, Math.round(s));
     return s < 5400 ? fill(words.minutes, Math.round(s / 60)) : fill(words.hours, Math.round(s / 3600));
   }
+  /* What is left until a moment, as of the last beat: all places that count the same show the same. */
+  let beat = now();
+  window.serverClock.left = (until, at = beat) => span(Math.max(0, Math.ceil((until - at) / 1000)));
   function tick() {
     for (const time of document.querySelectorAll("[data-until]")) {
-      const left = (Date.parse(time.dataset.until) - now()) / 1000;
+      const left = (Date.parse(time.dataset.until) - beat) / 1000;
       const text = time.querySelector("[data-left]"), ring = time.querySelector(".left");
-      if (text) text.textContent = left > 0 ? fill(words.in, span(left)) : words.over || "";
+      if (text) text.textContent = left > 0 ? fill(words.in, window.serverClock.left(Date.parse(time.dataset.until))) : words.over || "";
       if (ring) ring.setAttribute("stroke-dasharray", `${Math.max(0, Math.min(100, (100 * left) / Number(time.dataset.of || 300)))} 100`);
     }
     for (const time of document.querySelectorAll("[data-ago]")) {
@@ -181,6 +184,6 @@
     window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
   }
   tick();
-  document.addEventListener("schemalab:second", tick);
+  document.addEventListener("schemalab:second", () => { beat = now(); tick(); });
   window.schemalab = { get seq() { return seq; }, get socket() { return socket; }, connect, again: subscribe, parts: told };
 })();

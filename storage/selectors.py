@@ -76,13 +76,16 @@ def count_entries(descriptor: Descriptor, *, storage: int, index: IndexId) -> in
     return None
 
 
-def about_rows(descriptor: Descriptor, *, storage: int) -> int | None:
-    """The rows of a table on one storage, from PostgreSQL's own estimate of its pairs; None before there is one."""
+def about_rows(descriptor: Descriptor, *, storage: int, entries: int = 0) -> int | None:
+    """The rows of a table on one storage, from PostgreSQL's own estimate of its pairs; None before there is one.
+
+    Of an index that is not public, `entries` says how many of the pairs are its own.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)", [kv(storage, descriptor.table_id)])
         pairs = cursor.fetchone()
     each = 1 + len(descriptor.stored_columns) + sum(one.state is State.PUBLIC for one in descriptor.indexes)
-    return None if pairs is None or pairs[0] < 0 else round(pairs[0] / each)
+    return None if pairs is None or pairs[0] < 0 else max(0, round((pairs[0] - entries) / each))
 
 
 def storage_numbers() -> range:

@@ -25,6 +25,7 @@ from django.views.decorators.http import require_http_methods
 from catalog.models import Table
 from catalog.selectors import table_named
 from changes.records import windows
+from changes.streams import awaited
 from leases.models import MAY_CONTROL_NODES, Node
 from nodes.console import hold
 from nodes.console.sessions import CONNECT_S
@@ -53,10 +54,11 @@ def is_demo() -> bool:
 
 
 def part(_id: int) -> dict[str, Any]:
-    """The holds that last, and the node that a new one is offered on: the last one that answers and has none."""
+    """The holds that last, and the node that a new one is offered on: the last that answers and blocks nothing."""
     lasting = hold.holds()
     up = Node.objects.filter(port__gt=0, state=Node.State.UP).order_by("-name").values_list("name", flat=True)
-    free = next((name for name in up if name not in {one.node for one in lasting}), None)
+    taken = {one.node for one in lasting} | {one["node"] for one in awaited()}
+    free = next((name for name in up if name not in taken), None)
     shown = [{"node": one.node, "who": one.who, "until": one.until.isoformat()} for one in lasting]
     return {"holds": shown, "node": free if len(shown) < hold.HOLDS_MAX else None, "is_demo": is_demo()}
 

@@ -63,7 +63,8 @@ export class Lanes {
         const g = part(svg, `fold ${Math.round(place.b - place.a)}`, "fold");
         add(g, "rect", { class: "hit", x: place.x, y: TOP - 22, width: TEAR, height: bottom - TOP + 30 });
         for (const dx of [12, 18]) add(g, "path", { d: `M${place.x + dx} ${TOP - 4}${Array.from({ length: Math.ceil((bottom - TOP) / 8) }, (_, k) => `l${k % 2 ? -4 : 4} 8`).join("")}` });
-        add(g, "text", { x: place.x + TEAR / 2, y: TOP - 9, class: "small quiet mid" }, this.#span(place.b - place.a));
+        const middle = place.x + TEAR / 2, beside = Math.min(middle - left + 20, ...history.versions.map((one) => Math.abs(X(one.at) - middle))), span = this.#span(place.b - place.a);
+        add(g, "text", { x: middle, y: TOP - 9, class: "small quiet mid" }, beside < 34 ? "" : isSlim || beside < 66 ? span : W.folded.replace("{s}", span));
       } else for (let s = Math.ceil(place.a / step) * step; s <= place.b; s += step) {
         add(svg, "path", { class: "grid", d: `M${X(s)} ${TOP}V${bottom}` });
         if (X(s) > left + 24 && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, clock(s));
@@ -86,7 +87,8 @@ export class Lanes {
     for (const [i, version] of shown.entries()) {
       const x = X(version.at); add(svg, "path", { class: "published", d: `M${x} 62V${bottom}` });
       if (i + 1 < shown.length && X(shown[i + 1].at) - x < 30) continue; // its number would lie under the next one's
-      const g = add(svg, "g", { class: `chip s-${version.phase}` }); add(g, "rect", { class: "base", x: x - 14, y: 48, width: 28, height: 17, rx: 5 }); add(g, "text", { x, y: 61, class: "mid", "font-size": 12 }, `v${version.version}`);
+      const g = add(svg, "g", { class: `chip s-${version.phase}` }); const number = `v${version.version}`, wide = 7.4 * number.length + 10;
+      add(g, "rect", { class: "base", x: x - wide / 2, y: 48, width: wide, height: 17, rx: 5 }); add(g, "text", { x, y: 61, class: "mid", "font-size": 12 }, number);
     }
     for (const use of history.uses) if (use.began <= end && (use.ended ?? Infinity) > view.from && nodes.includes(use.node)) this.#use(svg, history, use, TOP + nodes.indexOf(use.node) * LANE, { X, within, end, waits, label, clock, isSlim, w, now });
     for (const down of history.downs) {
@@ -107,7 +109,7 @@ export class Lanes {
     if (focus) [...this.root.querySelectorAll("[data-what]")].find((one) => one.dataset.what === focus)?.focus({ preventScroll: true });
   }
 
-  #span(s) { return s < 90 ? `${Math.round(s)} s` : `${Math.round(s / 60)} min`; }
+  #span(s) { return s < 180 ? `${Math.round(s)} s` : `${Math.round(s / 60)} min`; }
   #why(wait) {
     const W = this.words;
     return wait.who ? W.whyHeld.replace("{who}", wait.who) : wait.down ? W.whyDown.replace("{kind}", W[wait.down.kind] ?? wait.down.kind) : "";
@@ -120,6 +122,7 @@ export class Lanes {
       const g = part(svg, `work ${run.kind}`, `chip s-${run.kind === "fill" ? "reorganising" : "work"}`);
       for (const kind of ["base", "over"]) add(g, "rect", { class: kind, x, y: 24, width, height: 18, rx: 3, ...(kind === "over" ? { fill: run.kind === "fill" ? "url(#look-reorganising)" : "none" } : {}) });
       const words = `${W[`work${run.kind}`] ?? run.kind}${isOne && told.total ? ` ${told.percent} %` : ""}`;
+      if (width <= words.length * 7.5 + 8 && width > 18) add(g, "use", { href: `${icons}#${run.kind === "fill" ? "slashes" : run.kind === "verify" ? "search-check" : run.kind === "delete" ? "minus" : "refresh-cw"}`, x: x + width / 2 - 6, y: 27, width: 12, height: 12 });
       if (width > words.length * 7.5 + 8) add(g, "text", { x: x + 6, y: 38, "font-size": 12.5 }, words);
     }
   }
@@ -130,13 +133,14 @@ export class Lanes {
     for (const kind of ["base", "over"]) add(g, "rect", { class: kind, x, y, width, height: BAR, rx: 3, ...(kind === "over" ? { fill: `url(#look-${phase})` } : {}) });
     const from = wait ? Math.max(x, X(wait.from)) : 0, to = wait ? X(Math.min(wait.to ?? end, end)) : 0, room = Math.min(wait ? from : right, fell ? X(fell.from) : right) - x;
     if (room > 18) add(g, "use", { href: `${icons}#${GLYPHS[phase]}`, x: x + 4, y: y + 3, width: 11, height: 11 });
-    const words = `v${use.version}: ${label(version?.of, phase)}`, text = room > words.length * 6.7 + 26 ? words : room > 46 ? `v${use.version}` : "";
+    const words = `v${use.version}: ${label(version?.of, phase)}`, text = room > words.length * (/[\u4e00-\u9fff]/.test(words) ? 11.5 : 6.7) + 26 ? words : room > 46 ? `v${use.version}` : "";
     if (text) add(g, "text", { x: x + 19, y: y + 13, "font-size": 12.5 }, text);
     if (!wait) return;
     add(g, "rect", { class: "hold", x: from, y, width: Math.max(0, to - from), height: BAR, rx: 3 });
-    if (wait.who && to - from > wait.who.length * 7 + 16) add(g, "text", { x: from + 8, y: y + 13, "font-size": 12.5 }, wait.who);
+    const held = wait.who ?? `v${use.version}`;
+    if (to - from > held.length * 7 + 16) add(g, "text", { x: from + 8, y: y + 13, "font-size": 12.5 }, held);
     if (wait.to !== null || end < now - 1) return;
     const last = X(use.until), most = part(svg, `atmost ${use.node} ${use.version}`, "", false); add(most, "rect", { class: "hit", x: right, y, width: Math.max(0, last - right), height: BAR }); add(most, "path", { class: "atmost", d: `M${right} ${y + 1}H${last}V${y + BAR - 1}H${right}` });
-    if (!isSlim && last - right > 190) add(most, "text", { class: "small", x: right + 8, y: y + 13 }, W.atMost.replace("{t}", clock(use.until)));
+    if (!isSlim && last - right > 190) add(most, "text", { class: "small halo", x: right + 8, y: y + 13 }, W.atMost.replace("{t}", clock(use.until)));
   }
 }

@@ -23,6 +23,9 @@ const label = (of, phase) => {
   return kind && W[`of${kind}`] ? fill(phase === "absent" ? W.noElement : W.element, { kind: W[`of${kind}`], state }) : state;
 };
 
+/** The element that moves, as the subject of a sentence. */
+const what = (of) => W[`of${(of ?? "").split(" ")[0]}`] ?? W.ofelement;
+
 /* ---- the steps of the change, as one line */
 function steps(t) {
   const change = history.state(t)?.change, line = $("steps");
@@ -30,16 +33,17 @@ function steps(t) {
   if (!change) return;
   const points = change.timeline.flatMap((point) => (point.works.length ? point.works.filter((work) => work.kind !== "close").map((work) => ({ ...point, kind: work.kind, when: work.when })) : point.kind === "close" ? [] : [{ ...point, kind: point.kind === "reorganise" ? "fill" : point.kind }]));
   const wanted = [...points, ...(isOpen(change) || change.status === "done" ? [{ kind: "done", when: change.status === "done" ? "done" : "todo" }] : [])];
+  const moves = points.map((point) => history.version(point.version)?.of).find(Boolean);
   while (line.children.length > wanted.length) line.lastElementChild.remove();
   wanted.forEach((point, i) => {
     let li = line.children[i];
     if (!li) {
       li = document.createElement("li"); li.innerHTML = '<span class="stop"><svg viewBox="0 0 24 24" aria-hidden="true"><use></use></svg></span><span class="label"></span>'; line.append(li);
     }
-    const isVersion = point.kind === "state", glyph = isVersion ? GLYPHS[point.state] : point.kind === "wait" ? "hourglass" : point.kind === "fill" ? "slashes" : point.kind === "verify" ? "search-check" : point.kind === "done" ? "flag" : "check";
+    const isVersion = point.kind === "state", glyph = isVersion ? GLYPHS[point.state] : point.kind === "wait" ? "hourglass" : point.kind === "fill" ? "slashes" : point.kind === "verify" ? "search-check" : point.kind === "done" ? "flag" : point.kind === "delete" ? "minus" : "refresh-cw";
     const wait = point.kind === "wait" ? history.waits(t).find((one) => one.version === point.version) : null, past = at !== null && point.began && Date.parse(point.began) / 1000 > t ? "" : point.when === "done" ? "past" : point.when === "current" ? "now" : "";
     const work = history.state(t)?.change?.work;
-    const text = isVersion ? `v${point.version} ${W[`state${point.state}`]}` : wait ? fill(W.waitStep, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node })
+    const text = isVersion ? `v${point.version} ${point.state === "absent" ? label(moves, "absent") : W[`state${point.state}`]}` : wait ? fill(W.waitStep, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node })
       : point.kind === "done" ? W.done : `${W[`work${point.kind}`] ?? W.wait}${past === "now" && work?.kind === point.kind && work.total ? ` ${work.percent} %` : ""}`;
     set(li, { class: `${past}${isVersion ? " version" : ""} s-${past && isVersion ? point.state : past && point.kind === "fill" ? "reorganising" : ""}`, "aria-current": past === "now" ? "step" : "false" });
     set(li.querySelector("use"), { href: `${icons}#${glyph}` }); set(li.lastChild, { text });
@@ -55,13 +59,13 @@ function draw() {
   root.toggleAttribute("data-drawn", true); root.classList.toggle("past", at !== null);
   const change = history.state(t)?.change;
   root.classList.toggle("calm", !change); root.classList.toggle("moving", Boolean(change && isOpen(change)));
-  scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, clock });
+  scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, what, clock, left: (until) => window.serverClock.left(1000 * until, at === null ? undefined : 1000 * at) });
   const moves = at !== null || history.wait(t) || history.work(t);
   if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock }); lanesAt = drawnAt; }
   steps(t);
   const { from } = lanes.window(history, t), slider = $("at");
-  set(slider, { min: Math.floor(from), max: Math.ceil(present) });
-  if (at === null || document.activeElement !== slider) slider.value = String(t);
+  set(slider, { min: Math.floor(from), max: present.toFixed(1) });
+  if (at === null || document.activeElement !== slider) slider.value = t.toFixed(1);
   slider.setAttribute("aria-valuetext", clock(t));
   set($("time"), { text: clock(t) });
   const told = at === null ? null : history.story.filter((one) => one.at <= t).sort((a, b) => a.at - b.at).at(-1);
@@ -93,7 +97,7 @@ function explain(name) {
     case "atmost": { const use = history.using(t, more[0]).find((one) => one.version === Number(more[1])); return use ? fill(W.xatmost, { node: use.node, n: use.version, t: clock(use.until) }) : ""; }
     case "session": { const use = history.using(t, more[0]).find((one) => history.holder(one, t)); return use ? fill(W.xSession, { node: more[0], who: history.holder(use, t).who, n: use.version, t: clock(use.until) }) : ""; }
     case "publisher": return wait ? fill(W.xPublisherWaits, { node: wait.node, n: wait.held }) : W.xPublisher;
-    case "version": return fill(W[`x${version?.phase ?? "public"}`] ?? "", { n: more[0] });
+    case "version": return fill(W[`x${version?.phase ?? "public"}`] ?? "", { n: more[0], what: what(version?.of) });
     case "wait": { const one = history.waits(t).find((other) => other.version === Number(more[0])); return one ? fill(W.xWait, { s: Math.floor((one.to ?? t) - one.from), node: one.node, n: one.held }) : ""; }
     case "work": return W[`x${more[0]}`] ?? W.xfill;
     case "use": return fill(W.xUse, { node: more[0], n: more[1], state: label(version?.of, version?.phase ?? "public") });

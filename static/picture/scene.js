@@ -8,7 +8,7 @@
 
 import { add, card, icons, move, part, set, show } from "./svg.js";
 
-const NODES_MAX = 6, DOTS = 2, LOOP_MS = 2200;
+const NODES_MAX = 6, DOTS = 2, LOOP_MS = 2200, MEANING = 60;
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 export const many = (number) => Math.round(number).toLocaleString("en");
 
@@ -47,8 +47,7 @@ export class Scene {
     this.#rack(svg, isSlim);
     this.links = this.nodes.map(() => [0, 1, 2].map(() => add(under, "path", { class: "pipe" })));
     const outs = this.nodes.map((_, i) => this.out(i));
-    for (const [x, y] of outs) add(under, "path", { class: "pipe", d: `M${x} ${y}V${G.bus}` });
-    if (outs.length) add(under, "path", { class: "pipe", d: `M${Math.min(outs[0][0], G.w / 2)} ${G.bus}H${Math.max(outs.at(-1)[0], G.w / 2)}M${G.w / 2} ${G.bus}V${G.store[1]}` });
+    this.pipes = outs.map(([x, y]) => add(under, "path", { class: "pipe out", d: `M${x} ${y}V${G.bus}` })); this.bus = add(under, "path", { class: "pipe" });
     this.boxes = this.nodes.map((name, i) => this.#node(svg, name, G.at(i)));
     this.#store(svg, storages, isSlim);
     this.news = add(svg, "g", { "aria-hidden": "true" });
@@ -73,15 +72,15 @@ export class Scene {
     this.eyes = [-1, 1].map((side) => { const at = [px + side * r * 0.36, py - 8]; add(who, "circle", { class: "eye", cx: at[0], cy: at[1], r: r * 0.28 }); return { at, pupil: add(who, "circle", { class: "pupil", r: r * 0.14 }) }; });
     add(who, "text", { x: px, y: py + r + 36, class: "mid small quiet" }, W.publisher);
     if (isSlim) return;
-    this.sql = part(svg, "change"); add(this.sql, "rect", { class: "hit", x: 0, y: 20, width: 384, height: 76 });
+    this.sql = part(svg, "change"); add(this.sql, "rect", { class: "hit", x: 0, y: 20, width: 384, height: 106 });
     this.title = add(this.sql, "text", { x: 2, y: 38, class: "bold" }); this.lines = [62, 82].map((at) => add(this.sql, "text", { x: 2, y: at, class: "mono" }));
     const legend = add(svg, "g"); let lx = 6;
     for (const [kind, text] of [["read", W.read], ["write", W.write], ["entry", W.entry]]) {
-      if (kind === "entry") add(legend, "rect", { class: "entry", width: 9, height: 9, x: lx - 4, y: 118 }); else add(legend, "circle", { class: `dot ${kind}`, cx: lx, cy: 122, r: 5 });
-      lx += 14 + add(legend, "text", { x: lx + 12, y: 127, class: "small quiet" }, text).getComputedTextLength() + 22;
+      if (kind === "entry") add(legend, "rect", { class: "entry", width: 9, height: 9, x: lx - 4, y: 142 }); else add(legend, "circle", { class: `dot ${kind}`, cx: lx, cy: 146, r: 5 });
+      lx += 14 + add(legend, "text", { x: lx + 12, y: 151, class: "small quiet" }, text).getComputedTextLength() + 22;
     }
-    this.runs = add(svg, "text", { x: 2, y: 152, class: "small bold" });
-    this.meaning = add(svg, "text", { x: x + 4, y: y + h + 19, class: "small quiet" });
+    this.runs = add(svg, "text", { x: 2, y: 176, class: "small bold" });
+    this.meaning = [104, 120].map((at) => add(this.sql, "text", { x: 2, y: at, class: "small quiet" }));
   }
 
   #node(svg, name, at) {
@@ -120,18 +119,18 @@ export class Scene {
     });
   }
 
-  draw(history, t, { isSlim, isLive, calm, label, clock }) {
+  draw(history, t, { isSlim, isLive, calm, label, what, clock, left }) {
     const nodes = history.nodes(t), pulse = history.pulse(t), state = history.state(t), storages = Math.max(pulse?.entries?.length ?? 0, 1);
     this.#build(nodes, storages, isSlim);
     const G = this.G, W = this.words, wait = history.wait(t), work = history.work(t), using = history.using(t), change = state?.change?.status && isOpen(state.change) ? state.change : null;
-    this.#drawRack(history, t, using, change, wait, work, label);
+    this.#drawRack(history, t, using, change, wait, label, what);
     this.#drawPublisher(wait, work, change, t);
-    this.nodes.forEach((name, i) => this.#drawNode(history, t, name, i, { using, wait, pulse, label, clock, isLive }));
+    this.nodes.forEach((name, i) => this.#drawNode(history, t, name, i, { using, wait, pulse, label, left }));
     this.#drawStore(pulse, label, history);
     this.#drawTraffic(pulse, t, history, calm, isLive);
   }
 
-  #drawRack(history, t, using, change, wait, work, label) {
+  #drawRack(history, t, using, change, wait, label, what) {
     const G = this.G, W = this.words, published = history.published(t), newest = published.at(-1), used = new Set(using.map((use) => use.version));
     const next = change?.next.find((one) => one.kind === "publish"), upcoming = next && !history.version(next.version)?.at ? next : next && history.version(next.version).at > t ? next : null;
     const places = new Map();
@@ -143,31 +142,32 @@ export class Scene {
     if (upcoming) places.set(upcoming.version, [...G.hand, 1]);
     for (const [version, [x, y]] of places) {
       if (!this.cards.has(version)) {
-        const g = part(this.cardsIn, `version ${version}`, "flies"), chip = card(g, ...G.size, G.slim ? 16 : 19), tokens = add(g, "g");
-        this.cards.set(version, { g, chip, tokens, byNode: new Map() });
+        const g = part(this.cardsIn, `version ${version}`, "flies"), chip = card(g, ...G.size, G.slim ? 16 : 19), tokens = add(g, "g"), who = add(g, "text", { class: "small bold" });
+        this.cards.set(version, { g, chip, tokens, who, byNode: new Map() });
         set(g, { move: move(x + 40, y), opacity: 0 }); g.getBoundingClientRect();
       }
-      const { g, chip, tokens, byNode } = this.cards.get(version), is = history.version(version), phase = is && is.at <= t ? is.phase : upcoming?.state ?? "absent";
+      const { g, chip, tokens, who, byNode } = this.cards.get(version), is = history.version(version), phase = is && is.at <= t ? is.phase : upcoming?.state ?? "absent";
       set(g, { move: move(x, y), opacity: 1, visibility: "visible" });
       chip.paint(phase, `v${version}`, G.slim ? "" : label(is?.of || newest?.of, phase));
-      const mine = using.filter((use) => use.version === version).map((use) => use.node);
+      const mine = this.nodes.filter((node) => using.some((use) => use.version === version && use.node === node));
       for (const [node, token] of byNode) show(token, mine.includes(node));
+      set(who, { x: 10 + 32 * mine.length, y: G.size[1] + 23, text: wait?.who && version === wait.held && mine.length < 4 && !G.slim ? short(wait.who, 22 - 4 * mine.length) : "" });
       mine.slice(0, 6).forEach((node, i) => {
         if (!byNode.has(node)) { const token = add(tokens, "g", { class: "token" }); add(token, "circle", { r: 12 }); add(token, "text", { y: 4 }, node); byNode.set(node, token); }
         const blocks = wait?.node === node && version <= wait.held;
         set(byNode.get(node), { move: move((G.slim ? 14 : 18) + i * (G.slim ? 26 : 32), G.size[1] + (G.slim ? 16 : 19)), class: `token${blocks ? " holds" : ""}${history.down(t, node) ? " dead" : ""}`, visibility: "visible" });
       });
     }
-    for (const [version, one] of this.cards) if (!places.has(version)) { set(one.g, { opacity: 0, move: move(G.slots[0][0] - 60, G.slots[0][1]), visibility: "hidden" }); for (const token of one.byNode.values()) show(token, false); }
+    for (const [version, one] of this.cards) if (!places.has(version)) { set(one.g, { opacity: 0, move: move(G.slots[0][0] - 60, G.slots[0][1]), visibility: "hidden" }); set(one.who, { text: "" }); for (const token of one.byNode.values()) show(token, false); }
     this.inHand = upcoming;
-    set(this.count, { text: (used.size > 1 && !G.slim ? W.inUseFull : W.inUse).replace("{n}", used.size), class: `bold${used.size > 2 ? " alarm" : ""}` });
+    set(this.count, { text: (used.size < 2 ? W.inUse : G.slim ? W.inUseSlim : W.inUseFull).replace("{n}", used.size), class: `bold${used.size > 2 ? " alarm" : ""}` });
     set(this.door, { class: used.size > 1 ? "door shut" : "door" });
     if (!this.sql) return;
     const told = history.state(t)?.change, sql = change ? change.statement : told ? told.statement : "";
     set(this.title, { text: !told ? "" : change ? W.change.replace("{n}", told.id) : W.changeDone[told.status]?.replace("{n}", told.id) ?? W.change.replace("{n}", told.id) });
     const [one, two] = cut(sql, 46);
     set(this.lines[0], { text: one }); set(this.lines[1], { text: two });
-    set(this.meaning, { text: change && newest ? (W[`x${newest.phase}`] ?? "").replace("{n}", newest.version) : "" });
+    cut(change && newest ? (W[`x${newest.phase}`] ?? "").replace("{n}", newest.version).replace("{what}", what(newest.of)) : "", MEANING).forEach((line, i) => set(this.meaning[i], { text: line }));
   }
 
   #drawPublisher(wait, work, change, t) {
@@ -177,12 +177,12 @@ export class Scene {
     set(this.body, { class: `body${change ? "" : " idle"}` });
     show(this.arm, this.inHand); set(this.arm, { d: `M${px - r + 4} ${py + r + 8}L${G.hand[0] + G.size[0] - 6} ${G.hand[1] + G.size[1] - 8}` });
     show(this.beam, i >= 0);
-    if (i >= 0) set(this.beam, { d: `M${px} ${py - 6}L${target[0] - G.node[0] / 2} ${target[1]}H${target[0] + G.node[0] / 2}Z` });
+    if (i >= 0) set(this.beam, { d: `M${px} ${py + r + 8}L${target[0] - G.node[0] / 2} ${target[1]}H${target[0] + G.node[0] / 2}Z` });
     const text = wait ? W.waitsFor.replace("{node}", wait.node).replace("{s}", Math.floor(t - wait.from)) : work ? this.#work(work) : "";
     show(this.pill, text); set(this.pill, { class: wait ? "label-pill" : "label-pill work" });
     if (!text) return;
     set(this.pillText, { text });
-    const width = text.length * (/[\u4e00-\u9fff]/.test(text) ? 12 : 8) + 28, y = G.at(0)[1] - (G.slim ? 26 : 30), share = i >= 0 ? (y - py) / (target[1] - py) : 0;
+    const width = text.length * (/[\u4e00-\u9fff]/.test(text) ? 12 : 8) + 28, y = G.at(0)[1] - (G.slim ? 26 : 30), share = i >= 0 ? (y - py - r - 8) / (target[1] - py - r - 8) : 0;
     set(this.pillBox, { width: width.toFixed(0), x: (-width / 2).toFixed(0) }); set(this.pill, { move: move(clamp(px + share * (target[0] - px), width / 2, G.w - width / 2), y) });
   }
 
@@ -193,7 +193,7 @@ export class Scene {
     return this.inHand && !this.G.slim ? W.afterWork.replace("{n}", this.inHand.version).replace("{work}", name).replace("{far}", far) : `${name}: ${far}`;
   }
 
-  #drawNode(history, t, name, i, { using, wait, pulse, label, clock }) {
+  #drawNode(history, t, name, i, { using, wait, pulse, label, left: words }) {
     const G = this.G, W = this.words, own = this.boxes[i], [x, y] = own.at, [w] = G.node, down = history.down(t, name);
     const mine = using.filter((use) => use.node === name).sort((a, b) => b.version - a.version), blocks = wait?.node === name ? mine.find((use) => use.version === wait.held) : null;
     set(own.g, { class: `node${down ? " dead" : ""}` });
@@ -209,11 +209,11 @@ export class Scene {
     set(own.rate, { text: down ? W[down.kind] ?? down.kind : rate === undefined ? "" : (G.slim ? W.perSShort : W.perS).replace("{n}", many(rate)), class: `small end${down ? " fell" : " quiet"}` });
     const counted = blocks ?? (down ? mine[0] : null), left = counted ? Math.max(0, counted.until - t) : 0;
     show(own.ring, counted && !G.slim); show(own.left, counted && !G.slim); set(own.left, { "stroke-dasharray": `${((100 * left) / history.leaseS).toFixed(0)} 100` });
-    set(own.foot, { text: !counted ? "" : (G.slim ? W.leaseShort : W.lease).replace("{n}", counted.version).replace("{s}", Math.ceil(left)) });
+    set(own.foot, { text: !counted ? "" : (G.slim ? W.leaseShort : W.lease).replace("{n}", counted.version).replace("{t}", words(counted.until)) });
     const hold = mine.map((use) => [use, history.holder(use, t)]).find(([, one]) => one), row = hold ? mine.indexOf(hold[0]) : 0;
     show(own.session, hold && !down);
     if (hold && !down) {
-      const width = G.slim ? w - 8 : 112, sx = G.slim ? x + 2 : x - 138, sy = y + (G.slim ? 122 : 96), text = hold[1].who.length > (G.slim ? 11 : 15) ? `${hold[1].who.slice(0, G.slim ? 10 : 14)}…` : hold[1].who;
+      const width = G.slim ? w - 8 : 112, sx = G.slim ? x + 2 : x - 138, sy = y + (G.slim ? 122 : 96), text = short(hold[1].who, G.slim ? 11 : 15);
       set(own.sessionBox, { x: sx, y: sy, width }); set(own.sessionText, { x: sx + width / 2, y: sy + 17, text });
       set(own.cord, { d: G.slim ? `M${x + 14} ${sy}V${y + 44 + row * 33}` : `M${sx + width} ${sy + 12}L${x + 7} ${y + 45 + row * (G.band + 5)}`, class: `cord${hold[0] === blocks ? " holds" : ""}` });
     }
@@ -256,9 +256,12 @@ export class Scene {
     const G = this.G, W = this.words, traffic = pulse?.traffic, runs = traffic?.is_running && Object.values(pulse.rates).some(Boolean);
     const home = this.nodes.map((_, i) => this.#served(history, t, i));
     const ends = traffic?.ends_at ? Date.parse(traffic.ends_at) / 1000 - t : null, since = traffic?.ended_at ? t - Date.parse(traffic.ended_at) / 1000 : null;
-    const text = since !== null ? W.ended.replace("{m}", since < 90 ? `${Math.max(0, Math.round(since))} s` : `${Math.round(since / 60)} min`) : ends !== null && ends < 120 ? W.ends.replace("{s}", Math.max(0, Math.ceil(ends))) : "";
+    const text = since !== null ? W.ended.replace("{m}", since < 180 ? `${Math.max(0, Math.round(since))} s` : `${Math.round(since / 60)} min`) : ends !== null && ends < 120 ? W.ends.replace("{s}", Math.max(0, Math.ceil(ends))) : "";
     if (this.runs) set(this.runs, { text });
     if (this.resized) { this.width = this.root.clientWidth; this.resized = false; } // asking for it each time would lay out the page each time
+    const up = this.nodes.map((name, i) => [this.out(i)[0], !history.down(t, name)]), wired = [G.w / 2, ...up.filter((one) => one[1]).map((one) => one[0])];
+    this.pipes.forEach((pipe, i) => show(pipe, up[i][1]));
+    set(this.bus, { d: `M${Math.min(...wired)} ${G.bus}H${Math.max(...wired)}M${G.w / 2} ${G.bus}V${G.store[1]}` });
     const key = [runs, home, calm, this.width].join();
     this.nodes.forEach((name, i) => {
       set(this.boxes[i].clients, { class: `clients${runs ? "" : " ended"}` });
@@ -282,9 +285,11 @@ export class Scene {
   }
 }
 
+const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 export const isOpen = (change) => !["done", "failed", "cancelled"].includes(change.status);
-function cut(sql, length) {
-  if (sql.length <= length) return [sql, ""];
-  const at = sql.lastIndexOf(" ", length), rest = sql.slice(at + 1);
-  return [sql.slice(0, at), rest.length > length ? `${rest.slice(0, length - 1)}…` : rest];
+function cut(text, length) {
+  if (/[\u4e00-\u9fff]/.test(text)) length = Math.floor(length / 2); // twice as wide, and broken anywhere
+  if (text.length <= length) return [text, ""];
+  const space = text.lastIndexOf(" ", length), at = space > length / 2 ? space : length, rest = text.slice(at).trimStart();
+  return [text.slice(0, at), rest.length > length ? `${rest.slice(0, length - 1)}…` : rest];
 }

@@ -1,0 +1,91 @@
+"""The Cluster page's picture as a browser draws it: a reader takes it at its word, so that each mark has to be true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page
+
+from catalog.models import Table
+from tests.chromium import CHROMIUM, MISSING
+from tests.product.browser.people import violations
+from tests.web.drawn import arrive, opened
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=MISSING)
+
+
+@pytest.fixture
+def html(client_of: Callable[[str], Client], flights: Table) -> str:
+    """The page of an operator."""
+    return client_of("olga").get("/").content.decode()
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    found: list[Any] = page.eval_on_selector_all(
+        selector,
+        "all => all.filter((one) => getComputedStyle(one).visibility === 'visible').map((one) => one.textContent)",
+    )
+    return found
+
+
+def test_a_killed_node_is_drawn_as_one(html: str) -> None:
+    with opened(html) as page:
+        arrive(page, kind="killed")
+        headline = page.locator("[data-part=headline]").inner_text()
+        left = page.locator("[data-part=headline] [data-left]").inner_text().removeprefix("in ")
+        assert left.endswith(" s")
+        assert 90 < int(left.removesuffix(" s")) <= 101, "seconds, below three minutes"
+        assert texts(page, "[data-scene] .node.dead .foot") == [f"lease of v7 ends in {left}"], "one clock"
+        assert "n2: it is silent, but its lease on v7 is valid" in headline
+        assert page.locator("[data-part=remedy] a:visible").inner_text() == "Start n2"
+        assert "If n2 wakes after its lease, the store refuses what it writes." in page.locator(".remedy").inner_text()
+        wires = page.eval_on_selector_all(
+            "[data-scene] .out", "all => all.map((one) => getComputedStyle(one).visibility)"
+        )
+        assert wires == ["visible", "hidden", "visible"]
+        assert page.locator("[data-steps] .label").first.inner_text() == "v7 no index"
+        assert page.locator("[data-pause]").inner_text() == "Pause the picture"
+        widths = page.eval_on_selector_all(
+            "[data-lanes] svg > .chip:not([data-what])",
+            "all => all.map((one) => one.querySelector('rect').getBBox().width"
+            " - one.querySelector('text').getBBox().width)",
+        )
+        assert widths, "versions have badges"
+        assert min(widths) > 4, "a badge is wider than its number"
+        at_end = page.eval_on_selector("[data-at]", "(one) => Number(one.max) - Number(one.value)")
+        assert at_end < 0.2, "live: the knob is at the end"
+        assert violations(page) == []
+
+
+def test_a_holder_is_named_wherever_its_node_stands_in_the_older_version(html: str) -> None:
+    with opened(html) as page:
+        arrive(page, held=True)
+        assert texts(page, "[data-scene] .flies .token text") == ["n1", "n2", "n3", "n2"], "in the order of the nodes"
+        assert "report-17" in texts(page, "[data-scene] .flies > text")
+        remedy = page.locator(".remedy").inner_text()
+        assert "When the lease expires, n2 ends the transaction, and report-17 gets an error." in remedy
+        assert page.locator("[data-part=remedy] a:visible").inner_text() == "Revoke the lease of n2"
+        said = " ".join(texts(page, "[data-scene] [data-what=change] text.quiet"))
+        assert said == "In v8 the index is delete-only: a deleted row loses its entry, a new row gets none yet."
+        beam = page.locator("[data-scene] .beam").bounding_box()
+        caption = page.locator("[data-scene] [data-what=change] text.quiet").last.bounding_box()
+        assert beam is not None
+        assert caption is not None
+        assert caption["x"] + caption["width"] < beam["x"], "the beam crosses no words"
+
+
+def test_a_phone_shows_what_is_changed_on_its_first_screen(html: str) -> None:
+    with opened(html, width=390, height=844) as page:
+        arrive(page, kind="frozen")
+        statement = page.locator("[data-part=headline] code")
+        assert statement.inner_text() == "CREATE INDEX by_dest ON flights (dest)"
+        box = statement.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 844
+        assert "2 of at most 2 versions in use: the next waits" in texts(page, "[data-what=rack] text")
+        assert page.locator("[data-part=remedy] a:visible").inner_text() == "Thaw n2"
+        assert any(text.startswith("lease: ") for text in texts(page, "[data-scene] .node.dead .foot"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
