@@ -64,6 +64,7 @@ def _remedy(_id: int) -> dict[str, Any]:
         "is_down": holder.get("is_down", False),
         "who": next((one["application"] or one["user"] for one in holder["sessions"]), None),
         "until": holder["until"],
+        "is_hold": holder["node"] in {one.node for one in hold.holds()},
         "lease": of.values_list("pk", flat=True).first(),
         "commands": [one for one in offered(state, None, name=holder["node"]) if one in ("start", "thaw")],
     }
