@@ -6,10 +6,8 @@ A client reads rows by the description that it was sent, perhaps long ago. So on
 statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
 PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
 
-The rows of a portal are those at the time of its first Execute. A suspended one has not read all of them, and would
-read what its own transaction writes meanwhile; so before a statement writes, the rest is read and kept (`read_on`).
-ROLLBACK TO closes those that came after the savepoint: of their rows, which may be undone, only some were read. Older
-ones go on: they have read the rest before the first write that is undone.
+The rows of a portal are those at the time of its first Execute: one with a limit is a cursor of the store. ROLLBACK TO
+closes those that came after the savepoint, older ones go on.
 """
 
 import datetime as dt
@@ -167,11 +165,6 @@ class Portal:
         if self.result is not None and self.result.let_go is not None:
             self.result.let_go()
 
-    @property
-    def reads_later(self) -> bool:
-        """True if it has rows to read that its transaction may change before it reads them."""
-        return self.result is not None and self.result.more is not None and self.result.let_go is None
-
     def next_row(self) -> Row:
         """Take the first of the rows that wait."""
         row = self.waiting.popleft()
@@ -244,26 +237,3 @@ async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Call
     channel.send(messages.command_complete(result.complete_tag(portal.sent)))
     portal.sent = 0
     return True
-
-
-async def read_on(portal: Portal, name: str, kept: Kept[Portal]) -> None:
-    """Read the rows that a suspended portal has not read yet. Raises 54000 when the connection cannot keep them."""
-    result, turns = portal.result, Turns()
-    assert result is not None
-    assert result.more is not None
-    await portal.weigh(turns)
-    size = portal.waiting_bytes or 0
-    async for rows in result.more:
-        for row in rows:
-            portal.waiting.append(row)
-            size += bytes_of(row)
-            await turns.give()
-        portal.waiting_bytes = size
-        try:
-            kept.recount(portal)
-        except SqlError as error:
-            what = f'portal "{name}"' if name else "the unnamed portal"
-            message = f"what {what} has still to read before this statement runs is too much to keep: {error.message}"
-            hint = "fetch all its rows first, or read and write by ranges of the primary key"
-            raise SqlError(error.sqlstate, message, hint=hint) from error
-    result.more = None

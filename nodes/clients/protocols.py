@@ -30,8 +30,6 @@ class Statements(Protocol):
 
     def close_portals(self, *, since: int = 0) -> None: ...
 
-    async def read_portals(self) -> None: ...
-
 
 class CopyData(Protocol):
     """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""

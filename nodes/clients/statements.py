@@ -14,7 +14,7 @@ from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import send_copy
 from nodes.clients.cursors import Cursor, Hold
-from nodes.clients.portals import Kept, Portal, Prepared, description, read_on, send_at_once, send_rows
+from nodes.clients.portals import Kept, Portal, Prepared, description, send_at_once, send_rows
 from nodes.clients.protocols import Session
 from nodes.execution.fairness import LARGE_CHARS, Turns
 from nodes.execution.held_rows import bytes_of
@@ -88,14 +88,6 @@ class Statements:
         for cursor in self.cursors.values():
             cursor.end(committed=committed)
         self.close_portals()
-
-    async def read_portals(self) -> None:
-        """The transaction is about to write: what its portals have still to read is as it was before."""
-        for cursor in list(self.cursors.values()):
-            await cursor.before_write()
-        for name, portal in self.portals.items():
-            if portal.reads_later:
-                await read_on(portal, name, self.portals)
 
     def refuse_taken(self, name: str) -> None:
         """Raises 42P05 when another statement is prepared by this name, 54000 when there are too many."""

@@ -37,6 +37,7 @@ from nodes.crud.errors import (
 )
 from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
+from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.computing import Computing, computing_of, settings_of
@@ -49,6 +50,7 @@ from nodes.router.reloads import Known, Outcome
 from nodes.session.asked import Asked
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SelectPlan, WritingPlan
+from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement, parse
 from nodes.sql.writes.row_texts import Reading
 from nodes.store.checked import checked
@@ -351,8 +353,15 @@ class Request:
     async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""
         plan, context = await self.plan(transaction, text)
-        computing = None if isinstance(plan, SelectPlan) else await self._computing(text)
-        result = await perform(self.env, transaction, plan, context, computing, commit=commit and self.in_one_batch)
+        ends = commit and self.in_one_batch
+        if isinstance(plan, SelectPlan) and not plan.needs_no_engine:
+            read = Read(
+                self.env, transaction, await self._asked(text), await self._placed(text), context, self._settings()
+            )
+            result = await read.result(commit=ends)
+        else:
+            computing = None if isinstance(plan, SelectPlan) else await self._computing(text)
+            result = await perform(self.env, transaction, plan, context, computing, commit=ends)
         rows = list(result.rows)
         if result.more is not None:
             async for batch in result.more:
@@ -364,18 +373,31 @@ class Request:
 
     async def _computing(self, text: Text) -> Computing:
         """The questions of a statement that writes."""
-        descriptor, style = self.descriptor, self.caller.style
-        assert descriptor is not None
-        plan, oids, statement = await self.planned(descriptor, text)
+        asked, plan = await self._asked(text), (await self.planned(self._version(), text))[0]
         assert isinstance(plan, WritingPlan)
-        values = [None if value is None else value.encode() for value in text.values]
-
-        def reading() -> Reading:
-            parameters = Parameters(
-                [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)], count_max=len(oids)
-            )
-            functions = None if self.env.reader is None else self.env.reader.functions
-            return Reading(functions, {descriptor.name: descriptor}, {}, parameters, style)
-
-        computing, _ = await computing_of(self.env, Asked(statement, oids, values), plan, settings_of(style), reading)
+        reading = partial(self._reading, asked)
+        computing, _ = await computing_of(self.env, asked, plan, self._settings(), reading)
         return computing
+
+    async def _placed(self, text: Text) -> InPlace:
+        """A query of the table for PostgreSQL."""
+        asked = await self._asked(text)
+        reading = self._reading(asked)
+        return in_place(asked.statement, reading.tables, {}, reading.functions, reading.parameters, None, reading.style)
+
+    async def _asked(self, text: Text) -> Asked:
+        _, oids, statement = await self.planned(self._version(), text)
+        return Asked(statement, oids, [None if value is None else value.encode() for value in text.values])
+
+    def _reading(self, asked: Asked) -> Reading:
+        version = self._version()
+        types = [parameter_type(oid, n) for n, oid in enumerate(asked.oids, start=1)]
+        parameters = Parameters(types, count_max=len(types))
+        return Reading(self.env.reader.functions, {version.name: version}, {}, parameters, self.caller.style)
+
+    def _settings(self) -> Sequence[str]:
+        return settings_of(self.caller.style)
+
+    def _version(self) -> Descriptor:
+        assert self.descriptor is not None
+        return self.descriptor

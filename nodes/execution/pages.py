@@ -1,9 +1,7 @@
 """Pairs of a table page by page, whose bytes are bounded (`storage.page_sizes`), inside a transaction.
 
-    RangeScan    pairs of a key range in key order, or the same packed by the server and unpacked into Arrow
-    point_rows   rows by their keys, one command for each storage; where values are too large, in runs
-
-A transaction that writes has read all pages before (`nodes.clients.portals.read_on`): each sees what the first saw.
+RangeScan    pairs of a key range in key order, or the same packed by the server and unpacked into Arrow
+point_rows   rows by their keys, one command for each storage; where values are too large, in runs
 """
 
 import struct

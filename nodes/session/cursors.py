@@ -85,17 +85,12 @@ class Cursors:
     async def _read_cursor(
         self, about: Asked, prepared: Prepared, fields: tuple[Field, ...], common: dict[str, Any]
     ) -> ReadCursor:
-        """The cursor of what the node answers itself."""
-        try:
-            await self.block.current().run([])
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
+        """The cursor of what the node answers itself: a question to the catalog."""
         promised = Prepared(prepared.sql, about.statement, tuple(about.oids), fields, is_described=True)
-
-        async def start(formats: tuple[int, ...]) -> Result:
-            return await self.planned.run(about._replace(result_formats=formats), promised, alone=False)
-
-        return ReadCursor(start=start, kept=self.client.statements.cursors, **common)
+        formats = (BINARY,) if common["is_binary"] else ()
+        result = await self.planned.run(about._replace(result_formats=formats), promised, alone=False)
+        size = sum(map(bytes_of, result.rows))
+        return ReadCursor(rows=result.rows, formats=formats, row_bytes=size, **common)
 
     def find(self, name: str) -> Cursor:
         """Raises 34000 when there is none."""

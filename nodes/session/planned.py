@@ -203,7 +203,7 @@ class PlannedStatements:
         statement, known = asked.statement, asked.statement.place
         if plan is not None and known is not None and known[0] is plan:
             place: InPlace | None = known[1]
-        elif plan is not None and not is_declared and PointRead.of(self.env, plan) is not None:
+        elif plan is not None and not is_declared and is_of_one_key(plan):
             place, statement.place = None, (plan, None)
         else:
             place = await in_thread_if_large(
@@ -282,22 +282,27 @@ class PlannedStatements:
 
         return await tried(self.env, self.block, once, is_read_only=True)
 
-    async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
-        """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
+    async def fields(
+        self, statement: Statement, parameters: Parameters, *, is_part: bool = False
+    ) -> tuple[Field, ...] | None:
+        """The columns of a statement's result; None when it has none. The types of its parameters are noted.
+
+        `is_part`: it is a part of another statement, whose text it has.
+        """
         if not is_asked(statement):
             try:
-                return await self._fields(statement, parameters)
+                return await self._fields(statement, parameters, is_part=is_part)
             except ForShadow:
                 pass
         return await self.catalog.fields(statement, parameters)
 
-    async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
+    async def _fields(self, statement: Statement, parameters: Parameters, *, is_part: bool) -> tuple[Field, ...] | None:
         """The same of a statement on rows. Raises `ForShadow`."""
 
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
                 named = await self.named(transaction, statement, fresh=fresh)
-                if statement.kind != "select" or self.env.reader is None:
+                if statement.kind != "select" or is_part or self.env.reader is None:
                     plan = await self._tried_plan(statement, named, parameters)
                     return None if plan is None else plan_fields(plan)
                 return await self._described(transaction, statement, named, parameters)
@@ -350,9 +355,13 @@ class PlannedStatements:
     async def outputs(self, asked: Asked) -> tuple[Output, ...]:
         """The columns of a query, in the block's transaction."""
         transaction = self.block.current()
+        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         try:
             async with checked(transaction):
-                plan, _, _ = await self._plan(transaction, asked)
+                named = await self.named(transaction, asked.statement, fresh=False)
+                plan = await self._made(asked.statement, named, parameters)
+        except NoPlan as none:
+            raise none.error from none
         except Retry as retry:
             raise await self.block.refused(retry) from retry
         assert isinstance(plan, SelectPlan)
@@ -374,7 +383,6 @@ class PlannedStatements:
         """Rows are deleted by the block's own transaction, and come back with a rollback."""
         transaction = self.block.current()
         transaction.will_write()
-        await self.client.statements.read_portals()
         try:
             async with checked(transaction):
                 plan, _, _ = await self._plan(transaction, asked)
@@ -457,6 +465,12 @@ class PlannedStatements:
                 raise beside("the catalog, in a view,", plan.scans[0].descriptor.name)
             raise ForShadow
         return plan
+
+
+def is_of_one_key(plan: SelectPlan) -> bool:
+    """True for a read of one row by its key, of which the node bounds what its values may cost."""
+    simple = plan.query.simple
+    return plan.needs_no_engine and simple is not None and simple.scan.pinned_key is not None
 
 
 def has_result(statement: Statement) -> bool:

@@ -232,8 +232,6 @@ class Session:
     async def _done(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         kind = asked.statement.kind
         if kind in PLANNED:
-            if kind in WRITES and self.block.transaction is not None:
-                await self.client.statements.read_portals()
             return await self.planned.run(asked, prepared, alone=alone)
         match kind:
             case "crud":
@@ -287,7 +285,7 @@ class Session:
             return None
         made = table_of_query(statement) if statement.kind == "ddl" else None
         if made is not None:
-            await self.planned.fields(made.query, parameters)
+            await self.planned.fields(made.query, parameters, is_part=True)
             return None
         return self.utility.fields(statement)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from expressions import grammar
+from expressions.analysis.tree import CRUD, function_name
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     INSUFFICIENT_PRIVILEGE,
@@ -104,6 +105,8 @@ def _check_type(node: Node, _: FunctionNames | None) -> None:
 
 def _check_call(node: Node, functions: FunctionNames | None) -> None:
     names = _strings(node.funcname)
+    if len(names) > 1 and names[0] == CRUD:
+        function_name(node)  # refuses it by name
     if len(names) > 1 and names[0] != "pg_catalog":
         raise _denied(f"schema {names[0]}", node.location)
     name = names[-1]

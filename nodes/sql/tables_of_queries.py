@@ -88,7 +88,8 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
 
 
 def _query(statement: Statement, node: Node) -> Statement:
-    return Statement("select", node, statement.text, statement.start, frozenset(tables_in(node)))
+    """The query within its statement, whose text is no SELECT: the node analyses it, and the rows come by an INSERT."""
+    return Statement("writing select", node, statement.text, statement.start, frozenset(tables_in(node)))
 
 
 def _type_of(name: str, output: Output) -> str:

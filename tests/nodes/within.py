@@ -89,8 +89,6 @@ class Statements:
 
     def end_cursors(self, *, committed: bool) -> None: ...
 
-    async def read_portals(self) -> None: ...
-
 
 class Client:
     pid = 1

@@ -46,6 +46,7 @@ LOOPS_OVER_A_NUMBER = {
     "nodes/crud/about.py": "what there is",
     "nodes/entries.py": "`storage_count`",
     "nodes/crud/rows.py": "`Table.storages`, which is `storage_count`",
+    "nodes/execution/in_place.py": "`storage_count`, of a lookup",
     "nodes/execution/pages.py": "`storage_count`",
     "nodes/execution/writing/truncate.py": "`storage_count`",
     "nodes/foreign_keys/checks.py": "`storage_count`",

@@ -224,7 +224,6 @@ class SchemaStatements:
         if block.variables.is_read_only:
             raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
         transaction = block.current()
-        await self.client.statements.read_portals()
         try:
             existing = await block.new_tables.change(statement, transaction)
         except OthersTakePart as others:

@@ -31,7 +31,6 @@ class TablesOfQueries:
         """The table and its rows, in the block's transaction."""
         block = self.block
         transaction = block.current()
-        await self.schema.client.statements.read_portals()
         outputs = await self.planned.outputs(asked._replace(statement=made.query))
         [create] = parse(made.create(outputs))
         try:

@@ -93,7 +93,6 @@ class ViewStatements:
         if block.current().savepoints:
             hint = "release the savepoint first: what stands before the statement has to be committed"
             raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
-        await self.client.statements.read_portals()
         await block.commit_so_far()
         self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
 

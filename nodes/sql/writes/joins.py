@@ -5,19 +5,36 @@
 u.id of the rows of u with c are gathered first; when they are few, only rows of t with these ids are read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from catalog.elements import ColumnId
 from expressions.analysis.scopes import Scan
+from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import BOOL, BYTEA, DATE, INTEGERS, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR
 from expressions.typed import Call, ColumnRef, Expr, has_query_text, walk
 from nodes.sql.conditions.predicates import column_of
+from nodes.sql.naming import ViewInUse
+from nodes.sql.statements import functions_in, parse
 
+Node = Any
+CHANGING = VOLATILE | {"nextval", "timeofday", "clock_timestamp", "statement_timestamp"}
 LOOKED_UP = (BOOL, BYTEA, DATE, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR)
 
 
-def looked_up(scan: Scan, conditions: Sequence[Expr]) -> tuple[ColumnId, ...]:
-    """The columns that the conditions compare with other tables; none where no key and no index begins with one."""
+def looked_up(
+    node: Node, views: Mapping[str, ViewInUse], scan: Scan, conditions: Sequence[Expr]
+) -> tuple[ColumnId, ...]:
+    """The columns that the conditions compare with other tables.
+
+    None where no key and no index begins with one, or where something may have another value each time it is asked.
+    """
+    called = functions_in(node)
+    for view in views.values():
+        for one in view.reached.values():
+            called |= functions_in(parse(one.definition.query)[0].node)
+    if not called.isdisjoint(CHANGING):
+        return ()
     pairs = [pair for condition in conditions if (pair := column_compared(condition, scan)) is not None]
     found = tuple(dict.fromkeys(column for column, _ in pairs))
     return found if any(first in found for first in leading_columns(scan)) else ()

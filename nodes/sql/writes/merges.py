@@ -67,7 +67,7 @@ class Merges(Inserts, Updates):
         keys: tuple[ColumnId, ...] = ()
         if all(clause.kind != BY_SOURCE for clause in clauses):  # other rows are left alone
             scan.conditions += [c for c in on if names(c, scan) and _is_of(c, scan)]
-            keys = looked_up(scan, on)
+            keys = looked_up(node, self.views, scan, on)
         if returning is not None:
             returning = with_beside(returning, scan, scope.relations, is_of_merge=True)
         actions = tuple(MergeAction(c.word, tuple(c.values)) for c in clauses if c.word is not None)

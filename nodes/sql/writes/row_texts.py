@@ -25,7 +25,6 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import unsupported
-from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import BOOL, INT4, OF_SQL_TYPE, Type
 from expressions.typed import Call, ColumnRef, Expr, Literal, Parameter, is_simple, walk
 from nodes.catalog_queries.compiled import Facts
@@ -46,7 +45,7 @@ from nodes.sql.plans import (
     WritingPlan,
 )
 from nodes.sql.readable import ROW_ID, InPlace, over_tables
-from nodes.sql.statements import Statement, functions_in, parse
+from nodes.sql.statements import Statement
 from nodes.sql.uses import scans_in
 from nodes.sql.writes.joins import column_compared, leading_columns, names
 from nodes.sql.writes.pieces import (
@@ -224,10 +223,10 @@ class Queries:
     def _keys_read(
         self, others: Slice, where: tuple[int, int], conditions: Sequence[Expr], *, filters: bool = True
     ) -> "Keys | None":
-        """The query of the other tables for the keys to be read; None: nothing, or not the same each time."""
+        """The query of the other tables for the keys to be read; None where they say nothing of them."""
         clauses, parts = self.written.clauses, self.written.clauses.conjuncts(*where)
         counts = [clauses.comparisons(*part) for part in parts]
-        if sum(counts) != len(conditions) or self._is_volatile():
+        if sum(counts) != len(conditions):
             return None
         left = iter(conditions)
         found: dict[ColumnId, tuple[Pieces, Type]] = {}
@@ -249,14 +248,6 @@ class Queries:
         test = (" WHERE ", *listed(here, " AND ")) if here and filters else ()
         pieces = ["SELECT DISTINCT ", *values, " FROM ", others, *test, f" LIMIT {VALUES_MAX + 1}"]
         return Keys(self._made(pieces, types), tuple(found))
-
-    def _is_volatile(self) -> bool:
-        """True if something may have another value each time that it is asked."""
-        called = functions_in(self.node)
-        for view in self.reading.views.values():
-            for one in view.reached.values():
-                called |= functions_in(parse(one.definition.query)[0].node)
-        return not called.isdisjoint(VOLATILE | {"nextval", "timeofday", "clock_timestamp", "statement_timestamp"})
 
     def source(self, plan: InsertPlan) -> Text:
         """The rows that an INSERT's query gives."""

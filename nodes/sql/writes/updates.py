@@ -6,6 +6,7 @@ A plan has names, types and states; what is asked for its rows is made of the st
 from collections.abc import Sequence
 from typing import Any
 
+from catalog.elements import ColumnId
 from expressions.analysis.scopes import Scan, Scope
 from expressions.errors import DUPLICATE_ALIAS, SqlError
 from expressions.typed import Expr, joined
@@ -31,7 +32,7 @@ class Updates(Assignments):
             assignments = self._assignments(node.target_list, descriptor, scope)
             where = self._where(node, scope, scan, is_joined=bool(before or others))
             returning = self._returning(node, scope, stars)
-            is_joined, keys = bool(before or others), looked_up(scan, conjuncts(where)) if others and where else ()
+            is_joined, keys = bool(before or others), self._looked_up(node, scan, where) if others else ()
         scans, rules = tuple(self.analyzer.scans), rules_of(descriptor)
         if returning is not None:
             returning = with_beside(returning, scan, scope.relations)
@@ -44,7 +45,7 @@ class Updates(Assignments):
             others, stars = self._others(node.using_clause, scope)
             where = self._where(node, scope, scan, is_joined=bool(before or others))
             returning = self._returning(node, scope, stars)
-            is_joined, keys = bool(before or others), looked_up(scan, conjuncts(where)) if others and where else ()
+            is_joined, keys = bool(before or others), self._looked_up(node, scan, where) if others else ()
         if returning is not None:
             returning = with_beside(returning, scan, scope.relations)
         scans = tuple(self.analyzer.scans)
@@ -60,6 +61,9 @@ class Updates(Assignments):
         target.relations += scope.relations
         target.merged += scope.merged
         return tuple(joined(parts for parts, _ in items)), [star for _, stars in items for star in stars]
+
+    def _looked_up(self, node: Node, scan: Scan, where: Expr | None) -> tuple[ColumnId, ...]:
+        return () if where is None else looked_up(node, self.views, scan, conjuncts(where))
 
     def _where(self, node: Node, scope: Scope, scan: Scan, *, is_joined: bool) -> Expr | None:
         if not node.HasField("where_clause"):

@@ -45,8 +45,9 @@ HOSTILE = {
         None,
     ),
     "the same for rows that are written": (
-        "UPDATE {t} SET n = (SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END)",
-        "54000",
+        "UPDATE {t} SET n = (SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END)"
+        " WHERE id <= 50",
+        None,
     ),
     "subqueries that look around": (
         "SELECT 1 FROM {t} x WHERE "
@@ -165,7 +166,7 @@ HOSTILE_VALUES = {
     "the same for rows that are written": (
         "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
         LONG,
-        "54001",
+        None,
     ),
     "all characters of a long text cut off": (
         "SELECT btrim(%s, replace($1, 'a', 'b') || 'a') FROM {t} WHERE id = 7",

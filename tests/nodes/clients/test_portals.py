@@ -1,15 +1,9 @@
 """A portal ends with its transaction, however that ends: what it has not sent yet, nobody gets any more."""
 
-import asyncio
 import itertools
-from collections.abc import AsyncIterator
 
 import pytest
 
-from expressions.errors import SqlError
-from nodes.clients.portals import Kept, Portal, Prepared, read_on
-from nodes.execution.held_rows import KeptByConnection, NodeRows
-from nodes.wire.results import Result, Row
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query, rows
 
@@ -68,7 +62,7 @@ KEYS = ", ".join(map(str, range(1, LARGE_ROWS + 1)))
 
 
 @pytest.mark.parametrize("where", [
-    pytest.param("n + 0 = 0", id="by the engine"),
+    pytest.param("n + 0 = 0", id="by all rows"),
     pytest.param(f"id IN ({KEYS})", id="by keys"),
 ])  # fmt: skip
 @pytest.mark.parametrize(("begin", "change"), [
@@ -146,23 +140,6 @@ def test_rollback_to_closes_the_portals_of_what_it_undoes(
     errors = [fields(body)["C"] for kind, body in others if kind == b"E"]
     assert errors == ([] if found else ["34000"])
     assert found is None or len({*rows(first), *rows(others)}) == len(rows(first)) + len(rows(others)) == found
-
-
-def test_what_cannot_be_kept_is_refused_by_name() -> None:
-    node = NodeRows()
-    kept = Kept[Portal](KeptByConnection(node))
-
-    async def more() -> AsyncIterator[list[Row]]:
-        for _ in range(100):
-            yield [(b"x" * 1_000_000,)]
-
-    kept["p"] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), [], more()))
-    with pytest.raises(SqlError, match='what portal "p" has still to read before this statement runs') as caught:
-        asyncio.run(read_on(portal, "p", kept))
-    assert caught.value.sqlstate == "54000"
-    assert len(portal.waiting) < 70
-    kept.clear()
-    assert node.held == 0
 
 
 def transactions_at_the_store(cluster: Cluster) -> int:

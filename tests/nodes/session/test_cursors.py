@@ -182,6 +182,28 @@ def test_the_store_keeps_the_rows_of_a_cursor(cluster: Cluster, table: str) -> N
         assert client.execute("MOVE ALL IN c").statusmessage == "MOVE 9999"
 
 
+def test_a_cursor_over_the_catalog_goes_in_all_directions(n1: "psycopg.Connection[Any]") -> None:
+    """Its rows are the node's; PostgreSQL answers the same of a series."""
+    oids = "SELECT oid::int8 FROM pg_type WHERE oid IN (16, 17, 18, 19, 20) ORDER BY oid"
+    moves = (
+        "FETCH 2", "FETCH 0", "FETCH BACKWARD 5", "FETCH NEXT", "FETCH LAST", "FETCH PRIOR", "FETCH ABSOLUTE 2",
+        "FETCH RELATIVE -1", "FETCH RELATIVE 0", "FETCH ABSOLUTE -2", "FETCH ALL", "FETCH ALL", "FETCH BACKWARD 2",
+        "FETCH ABSOLUTE 9", "FETCH BACKWARD ALL", "FETCH FIRST", "FETCH ABSOLUTE 0", "FETCH FORWARD -1", "FETCH 3",
+    )  # fmt: skip
+    with n1.transaction():
+        n1.execute(f"DECLARE own SCROLL CURSOR WITH HOLD FOR {oids}")
+        n1.execute("DECLARE plain SCROLL CURSOR FOR SELECT g::int8 FROM generate_series(16, 20) g")
+        n1.execute(f"DECLARE forward CURSOR FOR {oids}")
+        for move in moves:
+            found = [n1.execute(f"{move} FROM {name}", binary=True).fetchall() for name in ("own", "plain")]
+            assert found[0] == found[1], move
+        assert n1.execute("MOVE 2 FROM forward").statusmessage == "MOVE 2"
+        with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState), n1.transaction():
+            n1.execute("FETCH PRIOR FROM forward")
+    assert n1.execute("FETCH 1 FROM own").fetchall() == [(19,)]
+    n1.execute("CLOSE own")
+
+
 def test_what_a_portal_has_to_keep_of_a_fetch_is_bounded(raw: Raw) -> None:
     large = "SELECT repeat('x', 1000) FROM generate_series(1, 100000) g"
     ask(raw, query(f"BEGIN; DECLARE c CURSOR FOR {large}"))

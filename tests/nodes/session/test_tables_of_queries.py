@@ -101,7 +101,7 @@ def test_a_store_that_is_slow_is_named() -> None:
         raise StoreBusy
 
     block: Any = SimpleNamespace(is_open=False, current=lambda: None, new_tables=SimpleNamespace(change=busy))
-    schema: Any = SimpleNamespace(client=SimpleNamespace(statements=SimpleNamespace(read_portals=nothing)))
+    schema: Any = SimpleNamespace()
     [statement] = parse("CREATE TABLE t AS SELECT")
     made = table_of_query(statement)
     assert made is not None

@@ -152,8 +152,8 @@ def test_a_commit_of_which_nobody_knows_ends_a_session_whose_temporary_table_it_
     async def lost() -> None:
         raise CommitUnknown("08007", "its outcome is not known", hint="look")
 
-    statements = SimpleNamespace(hold_cursors=nothing, end_cursors=lambda committed: None)
-    around = SimpleNamespace(end=lambda committed: None, end_transaction=nothing, statements=statements)
+    statements = SimpleNamespace(hold_cursors=nothing, end_cursors=lambda committed: None, cursors={})
+    around = SimpleNamespace(end=lambda committed: None, end_transaction=nothing, statements=statements, pool=None)
     block = Block(around, around, tables, around, around, around, around)  # type: ignore[arg-type]
     block.is_explicit = True
     block.transaction = SimpleNamespace(  # type: ignore[assignment]
