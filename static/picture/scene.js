@@ -16,7 +16,7 @@ function wide(count) {
   const cell = 1392 / count, width = Math.min(288, cell * 0.64);
   return {
     w: 1392, h: 470, frame: [404, 28, 440, 108], slots: [[418, 40], [630, 40]], size: [200, 60], hand: [868, 40], who: [1130, 72, 32],
-    node: [width, 128], at: (i) => [i * cell + cell - width - 6, 204], band: 30, bus: 362, store: [6, 386, 1380, 80], rows: [70, 200],
+    node: [width, 128], at: (i) => [i * cell + cell - width - 6, 204], band: 30, bus: 368, store: [6, 386, 1380, 80], rows: [70, 200],
     client: (at, k) => [at[0] - 84, at[1] + 26 + k * 27], storage: (i, n) => [150 + (i * 1226) / n, 390, 1226 / n],
   };
 }
@@ -25,7 +25,7 @@ function slim(count) {
   return {
     w: 366, h: 536, frame: [1, 24, 206, 94], slots: [[8, 34], [108, 34]], size: [92, 50], hand: [214, 36], who: [338, 64, 18], slim: true,
     node: [width, 116], at: (i) => [i * (width + 9), 176], band: 28, bus: 374, store: [0, 388, 366, 146], rows: [44, 112],
-    client: (at, k) => [at[0] + 16 + k * 22, at[1] + 172], storage: (i) => [6, 410 + i * 60, 354],
+    client: (at, k) => [at[0] + 9 + k * 19, at[1] + 172], storage: (i) => [6, 410 + i * 60, 354],
   };
 }
 

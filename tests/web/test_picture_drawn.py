@@ -41,7 +41,8 @@ def test_a_killed_node_is_drawn_as_one(html: str) -> None:
         assert texts(page, "[data-scene] .node.dead .foot") == [f"lease of v7 ends in {left}"], "one clock"
         assert "n2: it is silent, but its lease on v7 is valid" in headline
         assert page.locator("[data-part=remedy] a:visible").inner_text() == "Start n2"
-        assert "If n2 wakes after its lease, the store refuses what it writes." in page.locator(".remedy").inner_text()
+        assert "Starting n2 ends its lease at once." in page.locator(".remedy").inner_text()
+        assert "when the lease of n2 ends, at the latest" in headline
         wires = page.eval_on_selector_all(
             "[data-scene] .out", "all => all.map((one) => getComputedStyle(one).visibility)"
         )
@@ -87,5 +88,6 @@ def test_a_phone_shows_what_is_changed_on_its_first_screen(html: str) -> None:
         assert box["y"] + box["height"] < 844
         assert "2 of at most 2 versions in use: the next waits" in texts(page, "[data-what=rack] text")
         assert page.locator("[data-part=remedy] a:visible").inner_text() == "Thaw n2"
+        assert "If n2 wakes after its lease, the store refuses what it writes." in page.locator(".remedy").inner_text()
         assert any(text.startswith("lease: ") for text in texts(page, "[data-scene] .node.dead .foot"))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
