@@ -8,6 +8,7 @@ from changes.streams import awaited
 from leases.lanes import node_lines
 from leases.models import Lease, Node
 from leases.streams import lane_facts
+from nodes.console.hold import holds
 from schemalab.operations import hold, lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
@@ -64,7 +65,7 @@ def _remedy(_id: int) -> dict[str, Any]:
         "is_down": holder.get("is_down", False),
         "who": next((one["application"] or one["user"] for one in holder["sessions"]), None),
         "until": holder["until"],
-        "is_hold": holder["node"] in {one.node for one in hold.holds()},
+        "is_hold": holder["node"] in {one.node for one in holds()},
         "lease": of.values_list("pk", flat=True).first(),
         "commands": [one for one in offered(state, None, name=holder["node"]) if one in ("start", "thaw")],
     }
