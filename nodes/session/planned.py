@@ -211,7 +211,7 @@ class PlannedStatements:
             )
             if plan is not None and not place.is_of_session:
                 statement.place = (plan, place)
-        if alone and place is not None and place.uses:
+        if alone and place is not None and place.may_take_long:
             await self.env.wait_for_room(transaction)
         return place
 

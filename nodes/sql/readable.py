@@ -46,7 +46,7 @@ OF_SESSION = frozenset({
 """Functions that answer for the client's session: the store would answer for the node's."""
 REFUSED = frozenset({
     "inet_client_addr", "inet_client_port", "inet_server_addr",
-    "inet_server_port", "txid_current", "txid_current_if_assigned", "setseed", "current_query", "row_security_active",
+    "inet_server_port", "setseed", "current_query", "row_security_active",
 })  # fmt: skip
 """Functions that act on more than the rows of a query, or tell of the store."""
 NO_WIDTHS: Mapping[str, int | None] = MappingProxyType({})
@@ -79,8 +79,10 @@ class InPlace:
     """Bytes of the client's text before the statement."""
     is_of_session: bool = False
     """It has values of one session."""
-    sets: tuple[tuple[str, str, bool], ...] = ()
+    sets: tuple[tuple[str, str | None, bool], ...] = ()
     """Settings that it sets where its answer has a row: name, value, whether for the transaction."""
+    may_take_long: bool = True
+    """It computes rows; not so `SELECT 1`."""
     origin: Callable[[int], int] = int
     """The byte of the statement that a byte of the template's text comes from, where that is not the statement."""
 
@@ -119,7 +121,8 @@ def in_place(
     if node.WhichOneof("node") != "select_stmt":
         raise unsupported("a statement that reads no rows")
     scans = scans_in(node.select_stmt, tables, views, parameters, style)
-    return over_tables(text, start, scans, views, functions, style, facts=facts)
+    place = over_tables(text, start, scans, views, functions, style, facts=facts)
+    return place if _makes_rows(node) else replace(place, may_take_long=False)
 
 
 def over_tables(
@@ -157,6 +160,15 @@ def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, 
         return f"SELECT {names} FROM {quoted(statement.node.relation.relname)}", start
     text, begin = in_brackets(text)
     return text, start + begin
+
+
+def _makes_rows(node: Node) -> bool:
+    """True if a query may have more than one row: there is a FROM, or a call that may give many."""
+    return any(
+        one.DESCRIPTOR.name in ("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
+        or (one.DESCRIPTOR.name == "FuncCall" and one.funcname[-1].string.sval == "generate_series")
+        for one in nodes_in(node)
+    )
 
 
 def _is_of_session(node: Node) -> bool:

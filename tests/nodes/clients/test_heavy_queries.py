@@ -1,4 +1,4 @@
-"""A user's heavy queries, as many as there are threads, keep no other session from its answers."""
+"""A user's heavy queries keep no other session from its answers."""
 
 import threading
 import time
@@ -8,15 +8,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from nodes.execution.engine.thread_line import THREADS
 from tests.nodes.conftest import Cluster, Runner
 
+QUERIES = 9
+"""More than one user has sessions of a node at the store, of which queries take six."""
 HEAVY = "SELECT sum(length(md5(g::text))) FROM generate_series(1, 1000000000) g"
 
 
 def test_short_queries_and_the_catalog_answer_while_heavy_ones_run(cluster: Cluster, program: Runner) -> None:
     table = cluster.table("id int primary key, v text")
-    heavy, has_begun = [cluster.connect("n1") for _ in range(THREADS)], threading.Barrier(THREADS + 1)
+    heavy, has_begun = [cluster.connect("n1") for _ in range(QUERIES)], threading.Barrier(QUERIES + 1)
 
     def run(connection: "psycopg.Connection[Any]") -> str | None:
         has_begun.wait(30)
@@ -26,16 +27,21 @@ def test_short_queries_and_the_catalog_answer_while_heavy_ones_run(cluster: Clus
             return error.sqlstate
         return None
 
-    with ThreadPoolExecutor(len(heavy)) as threads, cluster.connect("n1") as other:
+    with (
+        ThreadPoolExecutor(len(heavy)) as threads,
+        cluster.connect("n1") as other,
+        cluster.connect("n1", user="patient") as patient,
+    ):
         running = [threads.submit(run, connection) for connection in heavy]
         try:
             has_begun.wait(30)
-            other.execute("SET statement_timeout = '20s'")
+            for connection in (other, patient):
+                connection.execute("SET statement_timeout = '20s'")
             for number in range(5):
                 assert other.execute("SELECT 1").fetchall() == [(1,)]
                 other.execute(f"INSERT INTO {table} VALUES ({number}, 'x')")
                 assert other.execute(f"SELECT v FROM {table} WHERE id = {number}").fetchall() == [("x",)]
-                assert other.execute(f"SELECT count(*) FROM {table}").fetchall() == [(number + 1,)]
+                assert patient.execute(f"SELECT count(*) FROM {table}").fetchall() == [(number + 1,)]
             assert "id" in program("psql", "-c", f"\\d {table}", "schemalab").stdout
             assert not any(future.done() for future in running)
         finally:
