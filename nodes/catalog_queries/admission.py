@@ -10,17 +10,11 @@ from typing import Any
 from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
 from nodes.catalog_queries.asks import INFORMATION
 from nodes.catalog_queries.compiled import REPLACED
-from nodes.sql.admission import FunctionNames, nodes_in
+from nodes.sql.admission import INSTEAD, FunctionNames, nodes_in
 from storage.reader.role import ALLOWED_SQL
 from storage.shadow.rights import NAMES, PATTERNS
 
 Node = Any
-HINTS = {
-    **dict.fromkeys(("txid_current", "txid_current_if_assigned", "txid_current_snapshot", "pg_current_xact_id",
-                     "pg_current_xact_id_if_assigned", "pg_current_snapshot"),
-                    "an identity column numbers rows; a transaction has no number here"),
-    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), "SET timezone takes every name of the zones"),
-}  # fmt: skip
 _NAMES = ", ".join(f"'{name}'" for name in NAMES)
 _PATTERNS = ", ".join(f"'{pattern}'" for pattern in PATTERNS)
 NAMES_SQL = f"""
@@ -68,7 +62,7 @@ def _check_call(parts: list[str], functions: FunctionNames, location: int) -> No
 
 def _refuse(name: str, functions: FunctionNames, location: int) -> None:
     if name in functions.refused:
-        raise unsupported(f"function {name} in a question to the catalog", location, hint=HINTS.get(name))
+        raise unsupported(f"function {name} in a question to the catalog", location, hint=INSTEAD.get(name))
 
 
 def _strings(parts: Any) -> list[str]:

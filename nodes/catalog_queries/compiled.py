@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.text.sql_names import literal, quoted
-from expressions.errors import UNDEFINED_OBJECT, SqlError, unsupported
+from expressions.errors import NULL_NOT_ALLOWED, UNDEFINED_OBJECT, SqlError, unsupported
 from nodes.catalog_queries.asks import CATALOG, INFORMATION, key_of
+from nodes.settings.known import UNRECOGNIZED
 from nodes.sql.edits import Compiled, Replacement, Words, edited, nodes_in_scope
 from storage.shadow.alters import OWNER
 
@@ -60,6 +61,8 @@ class Facts:
     pid: int
     may_write: bool
     setting: Callable[[str], str]
+    would_show: Callable[[str, str | None], str]
+    """The answer to SHOW after a setting has this value; None: the one that RESET gives."""
     settings: Callable[[], Iterable[tuple[str, str]]]
     relations: Mapping[str, str] = field(default_factory=dict)
     """Queries in place of relations, by their names."""
@@ -67,7 +70,7 @@ class Facts:
     """Values of the text's parameters; None before they are given, when it is described."""
     is_of_rows: bool = False
     """The text is for the store, whose role may not ask for settings."""
-    sets: list[tuple[str, str, bool]] = field(default_factory=list)
+    sets: list[tuple[str, str | None, bool]] = field(default_factory=list)
     """Settings that the text sets: name, value, whether for the transaction. Found by `compiled`."""
 
 
@@ -88,6 +91,10 @@ class _Walk:
     text: str
     facts: Facts
     replacements: list[Replacement] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)
+    """Places of calls in FROM that are replaced."""
+    arrays: set[int] = field(default_factory=set)
+    """Places of calls that ANY or ALL takes as an array: in brackets of its own a query would be one of rows."""
 
     def read(self, select: Node) -> None:
         self.words = Words(self.text)
@@ -97,7 +104,9 @@ class _Walk:
                 self._relation(node)
             elif kind == "RangeFunction":
                 self._function_in_from(node)
-            elif kind == "FuncCall":
+            elif kind == "A_Expr" and node.rexpr.WhichOneof("node") == "func_call":
+                self.arrays.add(node.rexpr.func_call.location)
+            elif kind == "FuncCall" and node.location not in self.done:
                 self._call(node)
             elif kind == "SQLValueFunction":
                 self._value(node)
@@ -140,12 +149,14 @@ class _Walk:
             name = name_of(call.func_call)
             query = self.facts.relations.get(RELATIONS_OF.get(name, ""))
             if query is None:
-                if self._constant(name) is not None:
-                    raise unsupported(f"function {name} in FROM", call.func_call.location)
-                continue
+                value = self._constant(name)
+                if value is None:
+                    continue
+                query = f"SELECT {value} AS {quoted(node.alias.aliasname or name)}"
             if len(node.functions) > 1 or node.ordinality:
                 raise unsupported(f"function {name} beside others in FROM", call.func_call.location)
-            alias = "" if node.alias.aliasname else f" AS {name}"
+            alias = "" if node.alias.aliasname else f' AS "{name}"'
+            self.done.add(call.func_call.location)
             self._replace_call(call.func_call, f"({query}){alias}")
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -213,27 +224,37 @@ class _Walk:
     def _schemas(self, call: Node) -> str:
         arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
         both = f"CASE WHEN {arguments} THEN '{{{CATALOG},{PUBLIC}}}' ELSE '{{{PUBLIC}}}' END"
-        return f"(SELECT ({both})::pg_catalog.name[] AS current_schemas)"
+        value = f"({both})::pg_catalog.name[]"
+        return f"({value})" if call.location in self.arrays else f"(SELECT {value} AS current_schemas)"
 
     def _set(self, call: Node) -> None:
         """set_config of constants: it is done when the answer has a row."""
         given = [self._known(arg) for arg in call.args]
+        shown = "shown"
         match given:
-            case [str() as setting, str() as value, bool() as is_local]:
-                self.facts.sets.append((setting, value, is_local))
+            case [None, *_]:
+                raise SqlError(NULL_NOT_ALLOWED, "SET requires parameter name", call.location)
+            case [str() as setting, (str() | None) as value, (bool() | None) as is_local]:
+                shown = literal(self.facts.would_show(setting, value))
+                self.facts.sets.append((setting, value, bool(is_local)))
             case _ if self.facts.parameters is not None:
                 raise unsupported("set_config of what is not a constant here", call.location, hint="use SET")
         arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
         values = f"(VALUES ({arguments})) AS given (name, shown, is_local)"
-        self._replace_call(call, f"(SELECT shown::pg_catalog.text AS set_config FROM {values})")
+        self._replace_call(call, f"(SELECT {shown}::pg_catalog.text AS set_config FROM {values})")
 
     def _known(self, node: Node) -> object:
-        """The value of a constant or a parameter."""
+        """The value of a constant or a parameter; `...` of anything else."""
         if node.WhichOneof("node") == "type_cast":
             return self._known(node.type_cast.arg)
         number = node.param_ref.number if node.WhichOneof("node") == "param_ref" else 0
         values = self.facts.parameters or ()
-        return values[number - 1] if 0 < number <= len(values) else constant(node)
+        if 0 < number <= len(values):
+            return values[number - 1]
+        if node.WhichOneof("node") == "a_const" and node.a_const.isnull:
+            return None
+        value = constant(node)
+        return ... if value is None else value
 
     def _settings(self, call: Node) -> str:
         """Of a column: looked up among all; what is not there is refused by PostgreSQL's own function, or by a cast."""
@@ -244,12 +265,11 @@ class _Walk:
         found = f"pg_catalog.jsonb_to_recordset({rows}::pg_catalog.jsonb) AS s(name text, shown text)"
         other = "pg_catalog.current_setting(v.given, v.is_fine)"
         if self.facts.is_of_rows:
-            refusal = "('unrecognized configuration parameter ' || v.given)::pg_catalog.int4::pg_catalog.text"
+            refusal = f"('{UNRECOGNIZED}' || v.given)::pg_catalog.int4::pg_catalog.text"
             other = f"CASE WHEN NOT v.is_fine THEN {refusal} END"
+        is_found = "v.is_fine IS NOT NULL AND s.name = pg_catalog.lower(v.given)"
         own = f"CASE WHEN s.name IS NULL THEN {other} ELSE s.shown END"
-        return (
-            f"(SELECT {own} AS current_setting FROM {values} LEFT JOIN {found} ON s.name = pg_catalog.lower(v.given))"
-        )
+        return f"(SELECT {own} AS current_setting FROM {values} LEFT JOIN {found} ON {is_found})"
 
     def _privilege(self, name: str, call: Node) -> None:
         """The one who asks is, at the shadow, the owner; who may only read has no right but to read."""

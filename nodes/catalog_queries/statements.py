@@ -44,7 +44,7 @@ from storage.shadow.position import SHOWS_SQL
 from storage.shadow.shown import shown_table
 
 Node = Any
-Sets = list[tuple[str, str, bool]]
+Sets = list[tuple[str, str | None, bool]]
 
 SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")
 """Those of the client that say how values are read and written."""
@@ -129,7 +129,8 @@ class CatalogQueries:
         may_write = self.known[MAY_WRITE] == "t"
         return Facts(
             self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
-            self.variables.get, self.variables.shown, relations or {}, parameters, is_of_rows=relations is None,
+            self.variables.get, self.variables.would_show, self.variables.shown,
+            relations or {}, parameters, is_of_rows=relations is None,
         )  # fmt: skip
 
     async def _query(self, relation: str) -> str | None:

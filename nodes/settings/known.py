@@ -5,6 +5,7 @@ facts that clients ask for. What belongs to a server's files and processes is no
 """
 
 import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,17 @@ KNOWN["server_version"] = Setting(
 )
 
 
+UNRECOGNIZED = "unrecognized configuration parameter "
+"""What a text for the store casts to a number, with a name behind it, to be refused there (`unrecognized_in`)."""
+_REFUSED = re.compile(f'invalid input syntax for type integer: "{UNRECOGNIZED}(.*)"', re.DOTALL)
+
+
+def unrecognized_in(message: str) -> str | None:
+    """The name of a setting that the store refused by such a cast, from its message."""
+    found = _REFUSED.fullmatch(message)
+    return None if found is None else found[1]
+
+
 def unrecognized(name: str) -> SqlError:
     hint = perhaps("parameter", name, (setting.name for setting in KNOWN.values()))
-    return SqlError(UNDEFINED_OBJECT, f'unrecognized configuration parameter "{name}"', hint=hint)
+    return SqlError(UNDEFINED_OBJECT, f'{UNRECOGNIZED}"{name}"', hint=hint)

@@ -135,6 +135,12 @@ class Variables:
         setting = KNOWN.get(known.lower())
         return self._value(known) if setting is None else kinds.shown(setting, self._value(known))
 
+    def would_show(self, name: str, value: str | None) -> str:
+        """The answer to SHOW after `set`, or after `reset` without a value. Raises what these raise."""
+        known, setting = self._settable(name, is_reset=value is None), KNOWN.get(name.lower())
+        base = self._initial(known) if value is None else self._accepted(known, value)
+        return base if setting is None else kinds.shown(setting, base)
+
     def canonical(self, name: str) -> str:
         """A setting's name as it is kept. Raises 42704."""
         small = name.lower()

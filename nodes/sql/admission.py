@@ -22,6 +22,7 @@ from expressions.errors import (
     SYNTAX_ERROR,
     UNDEFINED_FUNCTION,
     SqlError,
+    unsupported,
 )
 
 Node = Any
@@ -33,6 +34,15 @@ REG_TYPES = frozenset({
 })  # fmt: skip
 OF_RECORDS = frozenset(["record_send"])
 """Refused functions of a whole row whose names do not begin with `pg_`."""
+
+
+INSTEAD = {
+    **dict.fromkeys(("txid_current", "txid_current_if_assigned", "txid_current_snapshot", "pg_current_xact_id",
+                     "pg_current_xact_id_if_assigned", "pg_current_snapshot"),
+                    "an identity column numbers rows; a transaction has no number here"),
+    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), "SET timezone takes every name of the zones"),
+}  # fmt: skip
+"""Functions that tell of the store, and what there is instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +120,8 @@ def _check_call(node: Node, functions: FunctionNames | None) -> None:
     if len(names) > 1 and names[0] != "pg_catalog":
         raise _denied(f"schema {names[0]}", node.location)
     name = names[-1]
+    if name in INSTEAD:
+        raise unsupported(f"function {name}", node.location, hint=INSTEAD[name])
     if name in REG_TYPES or (functions is not None and name in functions.refused):
         raise _denied(f"function {name}", node.location)
     if functions is not None and name not in functions.allowed:

@@ -22,6 +22,7 @@ from expressions.errors import (
     UNDEFINED_TABLE,
     SqlError,
 )
+from nodes.settings.known import unrecognized, unrecognized_in
 from nodes.store.entering import PinLike
 from nodes.store.pipeline import StoreError, UsersCommand
 from storage.pair_views import SCHEMA
@@ -106,6 +107,9 @@ def is_users(error: StoreError) -> bool:
 
 def users_error(error: StoreError, command: UsersCommand) -> SqlError:
     """PostgreSQL's error with its place in the user's text."""
+    name = unrecognized_in(error.message)
+    if name is not None:
+        return unrecognized(name)
     offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
     return SqlError(error.sqlstate, error.message, offset, detail=error.detail or None, hint=error.hint or None)
 

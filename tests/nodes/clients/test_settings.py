@@ -37,6 +37,10 @@ SELECT current_setting('my.app'), current_setting('MY.APP', true), current_setti
 SELECT current_setting('my.none')
 SELECT set_config('my.app', NULL, false)
 SELECT set_config(NULL, 'x', false)
+SELECT set_config('my.app', 'e', NULL)
+SELECT set_config('lock_timeout', '60000', false)
+SELECT set_config('lock_timeout', NULL, false)
+SELECT set_config('timezone', 'utc', false)
 BEGIN
 SELECT set_config('my.app', 'local', true), 1 AS one
 SHOW my.app
