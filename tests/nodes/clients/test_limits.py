@@ -302,7 +302,7 @@ def test_a_query_that_is_cancelled_twice_is_over_before_what_it_reads_is_closed(
 
 def test_the_node_has_limits_of_its_own_and_a_session_may_choose_others() -> None:
     env, limits = (
-        SimpleNamespace(node="n1", directory=None, rows=NodeRows(), lock_pool=None),
+        SimpleNamespace(node="n1", directory=None, rows=NodeRows(), pool=None, lock_pool=None),
         Limits(statement_s=5, idle_in_transaction_s=60),
     )
     parameters = {"user": "ann", "database": "schemalab"}
