@@ -6,7 +6,7 @@
 The stage's own narration (`lab.explorer.narration`) says every pair; these say what a class can read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from catalog.elements import Kind, NodeId, State
 from catalog.text.message import STATES
@@ -14,10 +14,11 @@ from changes.plan.element_states import state_of
 from lab.explorer.contents.statements import DELETE, INSERT, UPDATE, Statement, rows_of_range
 from lab.explorer.narration import element_text
 from lab.explorer.plans.program import Do
-from lab.explorer.plans.small_tables import elements_of, names_of, part_of
+from lab.explorer.plans.small_tables import elements_of, names_of, part_of, row_key_of
 from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
 from lab.texts import NOTHING, Text, Values, joined
+from storage.mutations import REMOVALS
 
 PAIRS = {
     "index": Text("entry"),
@@ -30,6 +31,9 @@ PUTS_NOTHING = Text("The fill reads row {rows}. In v{version}, {states}, so the 
 """The sentence of a fill that came too early."""
 
 EMPTY = Text("The table is empty.")
+ModelPair = tuple[int, bytes, bytes]
+"""A live pair: its storage, key and value."""
+
 COLUMN = "a"
 """The column of the model, which has another name in a schema of somebody's own."""
 
@@ -113,51 +117,67 @@ class Sentences:
         return texts.get(verb, Text("{node} changes the key of row {row}.", values))
 
     def _so(self, name: str, statement: Statement, before: Config, after: Config) -> Text:
-        """The effect of the version that the node uses does to the element, and does not."""
-        put, removed = self._difference(before, after)
-        at, state = self._state_used(name, before)
+        """The effect of the version that the node uses on the element's pairs."""
+        if self.model.kind in (Kind.TABLE, Kind.CONSTRAINT) or self.model.foreign_key:
+            return NOTHING
+        what, row, _ = statement
+        was, now = self._pairs(before), self._pairs(after)
+        put, removed = now - was, was - now
+        kept = [pair for pair in was & now if self._row_of(pair) == row_key_of(row)]
+        at, state = self._state_used(name, before, put or removed)
         values: Values = {
             "element": self.names[min(at, len(self.names) - 1)],
             "what": self.pair,
             "state": STATES[state],
+            "row": row,
         }
-        if self.model.kind in (Kind.TABLE, Kind.CONSTRAINT) or self.model.foreign_key:
-            return NOTHING
-        if put and removed:
+        if state is State.ABSENT:
+            if what == INSERT:
+                return Text("It does not know {element}, so it puts no {what}.", values)
+            none = Text("It does not know {element}. There was no {what} of row {row}.", values)
+            return Text("It does not know {element}, so the {what} stays.", values) if kept else none
+        puts_again = not put and self._puts(name, statement, before)
+        if removed and (put or puts_again):
             return Text("It replaces the {what}.", values)
         if put and state is State.PUBLIC:
             return Text("It knows {element}, so it puts the {what}, too.", values)
         if put:
             return Text("For it {element} is {state}: it puts the {what}, too.", values)
-        if state is State.ABSENT:
-            stays, puts_none = (
-                Text("It does not know {element}, so the {what} stays.", values),
-                Text("It does not know {element}, so it puts no {what}.", values),
-            )
-            return puts_none if statement[0] == INSERT else stays
-        if removed and statement[0] == UPDATE:
+        if removed and what == UPDATE:
             return Text("For it {element} is {state}: it removes the old {what} and puts none.", values)
         if removed:
             return Text("For it {element} is {state}: it removes the {what}, too.", values)
-        if statement[0] == INSERT:
-            return Text("For it {element} is {state}: it puts no {what}.", values)
+        if what == INSERT:
+            again = Text("It puts the {what}, too: the store still held the same one.", values)
+            return again if puts_again else Text("For it {element} is {state}: it puts no {what}.", values)
         return NOTHING
 
-    def _state_used(self, name: str, config: Config) -> tuple[int, State]:
-        """The element that a node's version writes least, and its state there."""
-        node = config.nodes[self.plain.names.index(NodeId(name))]
-        transaction = node.transaction
-        version = (transaction.use if transaction is not None else node.use)[0]
-        states = self._states_in(config, version)
-        at = len(states) - 1 if self.model.has_placements else 0
+    def _state_used(self, name: str, config: Config, changed: Collection[ModelPair]) -> tuple[int, State]:
+        """The element whose pairs changed, else the first, and its state in the version that the node uses."""
+        states = self._states_in(config, self._version_used(name, config))
+        parts = (part_of(self.model, self.plain.effects.name_of(key)) for _, key, _ in sorted(changed))
+        at = len(states) - 1 if self.model.has_placements else next(parts, None) or 0
         return at, states[at]
 
-    def _difference(self, before: Config, after: Config) -> tuple[bool, bool]:
-        """True if pairs of the elements were put, and if any were removed."""
-        was, now = self._pairs(before), self._pairs(after)
-        return bool(now - was), bool(was - now)
+    def _version_used(self, name: str, config: Config) -> int:
+        node = config.nodes[self.plain.names.index(NodeId(name))]
+        return (node.use if node.transaction is None else node.transaction.use)[0]
 
-    def _pairs(self, config: Config) -> set[tuple[int, bytes, bytes]]:
+    def _puts(self, name: str, statement: Statement, config: Config) -> bool:
+        """True if the statement puts a pair of the elements, even one that is stored already."""
+        effects = self.plain.effects
+        described = effects.program.descriptor(self.plain.stops[config.stop], self._version_used(name, config))
+        ops = effects.operations(described, effects.snapshot(config.contents), statement) or ()
+        return any(
+            op.act not in REMOVALS and part_of(self.model, effects.name_of(op.key)) is not None for op in ops
+        )
+
+    def _row_of(self, pair: ModelPair) -> bytes:
+        """The key of the row that a pair belongs to: a unique entry holds it as its value."""
+        _, key, value = pair
+        return self.plain.effects.name_of(key).row_key or value
+
+    def _pairs(self, config: Config) -> set[ModelPair]:
         """The live pairs of the elements that move."""
         effects = self.plain.effects
         held = enumerate(effects.known[config.contents].pairs)
@@ -171,7 +191,8 @@ class Sentences:
     def filled(self, number: int, before: Config, after: Config, *, is_second: bool) -> Text:
         """A range of the fill that was read and put."""
         rows = joined([Text("{row}", {"row": row}) for row in rows_of_range(self.model, number - 1)])
-        put, _ = self._difference(before, after)
+        stored = self._pairs(after)
+        put = stored - self._pairs(before)
         version = self.plain.stops[before.stop].newest
         state = self.states(before, version)
         values: Values = {"rows": rows, "what": self.pair, "version": version, "states": state}
@@ -180,7 +201,10 @@ class Sentences:
             return second if is_second else Text("The fill reads row {rows} and puts the {what}.", values)
         if self._states_in(before, version)[-1] in (State.ABSENT, State.DELETE_ONLY):
             return Text(PUTS_NOTHING.template, values)
-        return Text("The fill reads row {rows}. The store has an entry for it, so the fill puts nothing.", values)
+        read = {row_key_of(row) for row in rows_of_range(self.model, number - 1)}
+        if read & set(map(self._row_of, stored)):
+            return Text("The fill reads row {rows}. The store holds its {what} already, so the fill puts nothing.", values)
+        return Text("The fill reads row {rows}. It has no {what} to put.", values)
 
     def worked(self, do: Do, before: Config, after: Config) -> Text:
         """The outcome of a verification, or of a deletion."""
