@@ -151,7 +151,10 @@ def written_lines(task: Design, lines: Sequence[str]) -> tuple[str, ...]:
         most: Values = {"most": STEPS_MAX, "chars": LINE_CHARS_MAX}
         raise Malformed(Text("write 1 to {most} lines of at most {chars} characters", most))
     if task.lines and len(written) != task.lines:
-        raise Malformed(Text("{n} lines are asked for, not {written}", {"n": task.lines, "written": len(written)}))
+        counts: Values = {"n": task.lines, "written": len(written)}
+        if task.lines == 1:
+            raise Malformed(Text("this task asks for one line, and yours has {written}. Take the others off", counts))
+        raise Malformed(Text("this task asks for {n} lines, and yours has {written}", counts))
     return written
 
 

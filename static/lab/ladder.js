@@ -78,6 +78,7 @@ export class Ladder {
   tap(at, isByKey) {
     if (this.held !== null) return this.drop();
     if (!this.order.includes(at) && !isByKey) {
+      if (this.order.length === this.data.most) this.order.pop();
       this.place(at, this.order.length);
       this.changed();
       return announce(fill(this.words.placed, { tile: this.text(at), where: this.where(at) }));
@@ -212,7 +213,7 @@ export class Ladder {
     this.order.forEach((at, place) => {
       const from = level, { isWork } = this.data.tiles[at];
       level += isWork ? 0 : 1;
-      parts.push(this.link(marks[place].kind, place, (from + level) / 2), this.slot(this.tiles[at], place, level, isWork));
+      parts.push(this.link(marks[place].kind, place, (from + level) / 2), this.slot([this.tiles[at], this.held === at && this.off(at)], place, level, isWork));
     });
     if (!this.isLocked && (this.data.most ?? 99) > this.order.length && (loose.length || this.held !== null)) parts.push(this.link("open", this.order.length, level), this.slot(h("div", { class: "open" }, this.words[this.order.length ? "next tile" : "first tile"]), -2, level));
     if (this.data.goal) parts.push(this.link(marks[this.order.length]?.kind ?? "none", -1, level), this.slot(fixed(this.data.goal), this.order.length, level));
@@ -227,6 +228,9 @@ export class Ladder {
     });
     if (this.element.contains(focused) && focused !== document.activeElement) focused.focus();
   }
+
+  /* Takes the held tile off, by touch too. */
+  off(at) { return h("button", { type: "button", class: "off small", onclick: () => this.takeOff(at) }, this.words["take off"]); }
 
   slot(inside, place, level, isWork = false) {
     const one = h("li", { class: `slot ${isWork ? "work" : ""}`, "data-place": place }, inside);
