@@ -363,7 +363,7 @@ def _explained(task: Explain, start: Start, answer: Mapping[str, Any]) -> Grade:
     elif clause not in moves[int(step) - 1].broke:
         remarks.append(Text("that clause did not break at that step"))
     if rule != task.missing:
-        remarks.append(Text("that would not have prevented it"))
+        remarks.append(Text("with that rule in force it would have happened all the same"))
     if remarks:
         return Grade(Outcome.WRONG, tuple(remarks), given=answered)
     return Grade(Outcome.RIGHT, reveal=task.mended, given=answered)

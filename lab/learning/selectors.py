@@ -33,6 +33,11 @@ def last_attempt(progress: Progress | None) -> Attempt | None:
     return Attempt.objects.filter(progress=progress).order_by("-pk").first()
 
 
+def first_attempt(progress: Progress) -> Attempt:
+    """The first answer to a task that has one."""
+    return Attempt.objects.filter(progress=progress).earliest("pk")
+
+
 def may_be_shown(screen: Screen, rows: Tasks) -> bool:
     """True if what a prediction hides may be shown: an answer is stored, or it was asked to be shown."""
     row = rows.get(screen.id)

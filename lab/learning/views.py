@@ -246,7 +246,8 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
         "screen": _screen(place),
         "task": _task(place, found),
         "live": live,
-        "screens": _screens(place),
+        "screens": (screens := _screens(place)),
+        "undone": [one for one in screens if one["is_undone"]] if place.at + 1 == len(screens) else [],
         "ending": ending(place.book, place.rows) if place.at + 1 == len(place.chapter.screens) else None,
     }
     if found.stage is not None:
@@ -311,6 +312,7 @@ def _screens(place: Place) -> list[dict[str, Any]]:
             "is_here": at == place.at,
             "is_task": one.task is not None,
             "is_passed": _is_passed(place, one) or (one.task is None and at < begun),
+            "is_undone": one.id in place.rows and not _is_passed(place, one),
         }
         for at, one in enumerate(place.chapter.screens)
     ]
@@ -359,9 +361,9 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "is_over": is_over,
         "ladder": ladder,
         "runs": played_runs(place.book, screen, found),
-        "clock": clock_worded(screen.task, found.answered) if found.outcome else None,
+        "clock": clock_worded(screen.task, found.predicted) if found.outcome else None,
         "items": item_runs(place.book, screen, found),
-        "ghost": ghost_of(place.book, screen, found.answered) if found.outcome and found.at is not None else "",
+        "ghost": ghost_of(place.book, screen, found.predicted) if found.outcome and found.at is not None else "",
         "plays": found.at is not None
         and not (isinstance(screen.task, Predict) and EXPLORER.fullmatch(screen.task.asks)),
         "own_steps": own_steps(screen, found.answered) if found.outcome == Outcome.RIGHT.value else [],

@@ -419,7 +419,7 @@ def _cluster(company: Company, day: Day) -> Cluster:
         ),
         pairs=(),
         plan=tuple(
-            PlanStep(_edition(number, one), "now" if number in in_use else "done" if number < min(in_use) else "ahead")
+            PlanStep(_edition(number, one), "now" if number in in_use else "done" if number < day.newest else "ahead")
             for number, one in enumerate(company.editions, 1)
         ),
         messages=tuple(
@@ -440,7 +440,7 @@ def _lost_words(message: Written) -> Text:
         "channel": WORDS[name_of(message.by)],
         "number": message.edition,
     }
-    return Text("lost: sent by {channel}, and {receiver} uses edition {number}, which does not read it", values)
+    return Text("lost: {receiver} uses edition {number}, which does not read {channel}", values)
 
 
 def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:

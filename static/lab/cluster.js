@@ -10,10 +10,10 @@ const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
 
 /* `people`: the nodes are people with handbooks, who use editions. */
 export function Versions({ cluster, verdicts = [], people = false }) {
-  const tables = [...new Set(cluster.versions.map((one) => one.table))], areApart = verdicts.some((one) => APART.includes(one.clause));
+  const tables = [...new Set(cluster.versions.map((one) => one.table))], isApart = verdicts.some((one) => APART.includes(one.clause)) && used(cluster, tables[0]).length === ALLOWED;
   return html`<section class="panel versions" aria-labelledby="versions-head">
     <header><h2 id="versions-head">${say(people ? "editions" : "versions")}</h2>
-      ${tables.length === 1 && html`<${Pips} used=${used(cluster, tables[0])} people=${people} areApart=${areApart} />`}
+      ${tables.length === 1 && html`<${Pips} used=${used(cluster, tables[0])} people=${people} isApart=${isApart} />`}
       ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${people ? new Date(cluster.clock_s * 1000 + NOON_MS).toISOString().slice(11, 16) : cluster.clock_s < LONG_S ? say("clock", { s: seconds(cluster.clock_s) }) : say("long clock", { m: seconds(cluster.clock_s / 60) })}</p>`}</header>
     ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} people=${people} many=${tables.length > 1} />`)}
     ${cluster.plan.length > 0 && html`<${Plan} plan=${cluster.plan} />`}
@@ -39,10 +39,10 @@ function Lanes({ table, cluster, people, many }) {
 const isUsed = (cluster, one, counts = (lease) => lease.is_live) => cluster.nodes.some((node) => node.leases.some((lease) => isOf(lease, one) && counts(lease)) || node.transactions.some((open) => open.versions[one.table] === one.number));
 const used = (cluster, table) => cluster.versions.filter((one) => one.table === table && isUsed(cluster, one)).map((one) => one.number);
 
-const Pips = ({ used, people = false, areApart = false }) => html`<p class=${classes({ strip: true, small: true, alarm: areApart || used.length > ALLOWED })}>
-  ${(areApart || used.length > ALLOWED) && html`<${Icon} name="octagon-alert" />`}
+const Pips = ({ used, people = false, isApart = false }) => html`<p class=${classes({ strip: true, small: true, alarm: isApart || used.length > ALLOWED })}>
+  ${(isApart || used.length > ALLOWED) && html`<${Icon} name="octagon-alert" />`}
   <span class="pips" aria-hidden="true">${Array.from({ length: Math.max(ALLOWED, used.length) }, (_, at) => html`<i class=${at < used.length ? "on" : ""}></i>`)}</span>
-  ${areApart && used.length === ALLOWED ? say("too far apart", { which: used.map((one) => edition(one, people)).join(say("between names")) }) : say(people ? "editions used" : "versions used", { n: used.length, most: ALLOWED })}</p>`;
+  ${isApart ? say("too far apart", { which: used.map((one) => edition(one, people)).join(say("between names")) }) : say(people ? "editions used" : "versions used", { n: used.length, most: ALLOWED })}</p>`;
 
 const Head = ({ one, isUsed, people }) => html`<span class="version-name">${edition(one.number, people)}
     <span class="node-state">${one.is_newest ? say("newest") : isUsed ? say("in use") : say("not in use")}</span></span>

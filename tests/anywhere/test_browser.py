@@ -192,14 +192,25 @@ def test_three_chapters_in_two_languages(tabs: list[Page], served: Served, compl
     reader = Learner(InFrame(page), served.address, "zh-hans")  # type: ignore[arg-type]
     reader.does(BOOKS["06-leases"])
     assert reader.english == set()
+    expect(page.locator("#start-over")).to_have_text("删除进度")
     site_of(page).locator("#language").select_option("en")
     expect(site_of(page).locator("html")).to_have_attribute("data-language", "en", timeout=ANSWER_MS_MAX)
+    expect(page.locator("#start-over")).to_have_text("Delete progress")
+    _colours_follow(page)
     for folder in ("00-new-messenger", "03-why-write-only", "06-leases"):
         assert "done" in learner.done(BOOKS[folder])
     _answers_wrong(site_of(page), served, "01-one-jump")
     site_of(page).goto(f"{served.address}/lab/live/")
     expect(site_of(page).locator("h1")).to_have_text("Needs a cluster")
     assert complaints == []
+
+
+def _colours_follow(page: Page) -> None:
+    """The bar has the site's colours at once, and the system's again."""
+    site_of(page).locator("button[name=theme][value=dark]").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    site_of(page).locator("button[name=theme][value=system]").click()
+    expect(page.locator("html:not([data-theme])")).to_have_count(1)
 
 
 def _answers_wrong(frame: Frame, served: Served, folder: str) -> None:
@@ -218,6 +229,7 @@ def test_a_search_runs_beside_the_pages_and_is_stopped(
     second = opened(context, f"{served.address}/#lab/stage/?setup=one-jump", complaints)
     frame, address = site_of(second), f"{served.address}/lab/questions/"
     expect(frame.locator("h1")).to_be_visible(timeout=ANSWER_MS_MAX)
+    expect(second.locator("#other")).to_contain_text("open in another tab")
     number = frame.evaluate(ASK, [address, "one-jump"])["id"]
     wait_for(second, lambda: state_of(frame, served, number) == "done")  # the searching worker has started
 
@@ -240,8 +252,10 @@ def test_progress_without_a_network(
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
     site_of(page).goto(f"{served.address}/lab/")
     before = site_of(page).locator(card).first.inner_text()
+    expect(page.locator("#other")).to_be_hidden()
     with page.expect_download() as download:
         page.locator("#export").click()
+    expect(page.locator("#done")).to_contain_text("schema-lab-progress.sqlite3")
     download.value.save_as(tmp_path / "progress.sqlite3")
 
     link = opened(context, f"{served.address}/#lab/chapters/00-new-messenger/", complaints)
@@ -254,6 +268,8 @@ def test_progress_without_a_network(
     with page.expect_navigation():
         page.locator("#start-over").click()
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
+    expect(page.locator("#done")).to_have_text("Your progress was deleted.")
+    expect(page).to_have_url(f"{served.address}/#lab/")
     site_of(page).goto(f"{served.address}/lab/")
     expect(site_of(page).locator("li.card", has_text="3. ").first).to_be_visible(timeout=ANSWER_MS_MAX)
     expect(site_of(page).locator("li.card .small.muted span")).to_have_count(0)
@@ -262,6 +278,7 @@ def test_progress_without_a_network(
     with page.expect_navigation():
         page.locator("#import").set_input_files(tmp_path / "progress.sqlite3")
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
+    expect(page.locator("#done")).to_have_text("Your progress was imported.")
     site_of(page).goto(f"{served.address}/lab/")
     expect(site_of(page).locator(card).first).to_have_text(before)
     assert [one.splitlines()[0] for one in complaints] == ["Error: Snapshot has invalid magic number"]

@@ -556,7 +556,7 @@ def test_a_visitor_reads_what_the_real_cluster_needs(db: None) -> None:
     page = flat(visitor.get(url("chapter-screen", book, book.chapter.screens[-1])).content.decode())
     assert "Replay on the live cluster" not in page
     assert "Watch a recorded replay" in page
-    assert "needs an account that may submit changes. The chapter counts as done without it." in page
+    assert "needs an account that may submit changes. The chapter does not count it until you have done it." in page
 
 
 def test_the_first_tile_is_not_the_answer(browser: Client) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 
+from lab.sessions.session import Session, encode
 from tests.chromium import CHROMIUM, MISSING
 from tests.web.drawn import opened
 
 CHAPTER = "/lab/chapters/00-new-messenger"
 ANSWERS = {"agreed-hour": {"choice": "yes"}, "next-edition": {"time": "13:00"}}
+EDITIONS = ["mail/mail", "both/both", "messenger/messenger"]
 drawn = pytest.mark.skipif(not CHROMIUM.exists(), reason=MISSING)
 
 
@@ -60,3 +62,45 @@ def test_too_many_tiles_are_refused_with_what_to_do(client: Client, db: None, on
     client.post(f"{CHAPTER}/one-in-between/answer/", {"lines": "both/both\nboth/mail"})
     page = client.get(f"{CHAPTER}/one-in-between/").content.decode()
     assert "this task asks for one line, and yours has 2. Take the others off." in page
+
+
+def answered(client: Client, *choices: str) -> str:
+    for choice in choices:
+        client.post(f"{CHAPTER}/agreed-hour/answer/", {"choice": choice})
+    return client.get(f"{CHAPTER}/agreed-hour/").content.decode()
+
+
+def test_a_wrong_prediction_says_what_counts_as_done(client: Client, db: None) -> None:
+    words = "Your first prediction is kept. This task is done once you answer it again and right."
+    assert words in answered(client, "no")
+    assert words not in answered(client, "yes")
+
+
+def test_the_first_prediction_stays_as_it_was(client: Client, db: None) -> None:
+    ghost = re.compile(r'<p class="ghost">.*?</p>', re.DOTALL)
+    [first] = ghost.findall(answered(client, "no"))
+    assert ghost.findall(answered(client, "yes")) == [first]
+
+
+def test_the_end_of_a_chapter_names_what_is_not_done(client: Client, db: None) -> None:
+    answered(client, "no")
+    for screen, answer in list(ANSWERS.items())[1:]:
+        client.post(f"{CHAPTER}/{screen}/answer/", answer)
+    end = f"{CHAPTER}/people-and-servers/"
+    found = re.search(r"data-undone>.*?</div>", client.get(end).content.decode(), re.DOTALL)
+    assert found is not None
+    assert re.findall(r"/00-new-messenger/([\w-]+)/#task", found[0]) == ["agreed-hour"]
+    answered(client, "yes")
+    assert "data-undone" not in client.get(end).content.decode()
+
+
+@drawn
+def test_one_edition_in_use_is_no_alarm(client: Client, db: None) -> None:
+    """Two were posted over one that both use: that is told of the editions, not of their count."""
+    steps = ["post.2", "post.3"]
+    session = Session("handbooks", {"editions": EDITIONS}, frozenset({"two-editions"}), tuple(steps))
+    html = client.get(f"/lab/stage/?s={encode(session, at=2)}").content.decode()
+    with opened(html, width=390, height=844) as page:
+        count = page.locator(".versions .strip").first
+        expect(count).to_have_text(re.compile("editions in use: 1, at most 2"))
+        expect(count).not_to_have_class(re.compile("alarm"))

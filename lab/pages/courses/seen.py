@@ -21,7 +21,7 @@ from lab.ladders.played import Played
 from lab.learning import findings
 from lab.learning.forms import moves_in
 from lab.learning.learner import Learner
-from lab.learning.selectors import last_attempt
+from lab.learning.selectors import first_attempt, last_attempt
 from lab.models import Attempt, Progress, Question
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
@@ -49,6 +49,9 @@ class Seen:
     item: str = ""
     """Of a prediction about several sessions the one on the stage, where no model plays them."""
 
+    predicted: dict[str, Any] = field(default_factory=dict)
+    """The first answer to a prediction: later ones do not change what was predicted."""
+
 
 def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: Text) -> None:
     """Keep an answer that was none until the page is shown again."""
@@ -70,6 +73,8 @@ def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learne
     if question is not None:
         return Seen({"lines": lines_asked(question)}, question=question, stage=start)
     found = Seen(stage=start) if attempt is None else _answered(screen, attempt, start)
+    if attempt is not None and isinstance(screen.task, Predict):
+        found = replace(found, predicted=first_attempt(attempt.progress).answer)
     found = _with_item(request, screen, found) if found.outcome else found
     solution = _solution(screen, progress, attempt)
     return found if solution is None else replace(found, stage=solution, at=_shared(solution, screen.start))

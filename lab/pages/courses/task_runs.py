@@ -21,8 +21,8 @@ def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | 
         return text(book, f"{key}.item {item}") or text(book, f"{key}.choice {item}") if item else ""
 
     def predicted(item: str) -> str:
-        matched = found.answered.get("match")
-        given = matched.get(item) if matched else found.answered.get("choice")
+        matched = found.predicted.get("match")
+        given = matched.get(item) if matched else found.predicted.get("choice")
         return text(book, f"{key}.choice {given}")
 
     return runs_worded(runs_of(task, screen.start), named, predicted)
@@ -32,7 +32,7 @@ def item_runs(book: Book, screen: Screen, found: Seen) -> list[dict[str, Any]]:
     """The sessions of a prediction about several, of which the stage plays one; each with what was predicted."""
     if not isinstance(screen.task, Predict) or not found.item:
         return []
-    given, key = found.answered.get("match", {}), screen.id
+    given, key = found.predicted.get("match", {}), screen.id
     return [
         {
             "id": item.id,

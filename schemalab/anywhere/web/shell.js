@@ -2,10 +2,25 @@
    Of several tabs one holds the lock and answers for all, so that they share one progress. */
 const here = new URL("./", location.href), NAME = `schemalab-anywhere ${here.pathname}`, below = (address) => address.slice(here.pathname.length);
 const element = (id) => document.getElementById(id), line = element("line"), bar = element("bar");
-const words = await (await fetch("words.json")).json(), language = (localStorage.language ?? navigator.language).startsWith("zh") ? "zh-hans" : "en";
+const words = await (await fetch("words.json")).json(), root = document.documentElement;
+let language = (localStorage.language ?? navigator.language).startsWith("zh") ? "zh-hans" : "en";
 const word = (name, ...values) => values.reduce((text, value) => text.replace("%s", value), words[language][name]);
-for (const one of document.querySelectorAll("[data-word]")) one.textContent = word(one.dataset.word);
-document.documentElement.lang = language === "en" ? "en" : "zh-Hans";
+/* The shell speaks the site's language and has its colours. */
+function dress({ theme, language: spoken = language }) {
+  [language, root.lang] = spoken === "en" ? ["en", "en"] : ["zh-hans", "zh-Hans"];
+  localStorage.language = language;
+  if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+  for (const one of document.querySelectorAll("[data-word]")) one.textContent = word(one.dataset.word);
+}
+const seen = (page) => {
+  const dressed = () => dress(page.documentElement.dataset);
+  dressed();
+  new MutationObserver(dressed).observe(page.documentElement, { attributeFilter: ["data-theme", "data-language"] });
+};
+dress({});
+/* A tap on the first screen is answered by a sentence that stays while the lab loads. */
+let isAsked = false;
+const tell = (text) => { line.textContent = isAsked ? `${word("soon")} ${text}` : text; };
 const fail = (why) => { line.textContent = word("failed", why); bar.remove(); throw new Error(why); };
 
 /* A worker that answers calls, one promise each. */
@@ -45,13 +60,14 @@ let alone = null, holdsLock = false, site, begun;
 const led = new Promise((resolve) => { begun = resolve; });
 async function lead() {
   holdsLock = true;
-  line.textContent = word("starting");
+  tell(word("starting"));
   bar.removeAttribute("value");
   site = start("site", (data) => { if (data.search) searchNext().catch((error) => console.error(error)); });
   const kept = await store("readonly", (found) => found.get("progress"));
   if (!(await site.call("start", kept))) console.warn(word("not_kept"));
   begun();
   open();
+  element("other").hidden = true;
   for (const one of document.querySelectorAll("footer :disabled")) one.disabled = false;
   await new Promise(() => {});
 }
@@ -84,7 +100,7 @@ async function searchNext() {
 navigator.serviceWorker?.addEventListener("message", async ({ data, ports }) => {
   if (data.loaded) {
     bar.value = data.loaded / data.all;
-    line.textContent = word("loading", (data.loaded / 1e6).toFixed(1), (data.all / 1e6).toFixed(1));
+    tell(word("loading", (data.loaded / 1e6).toFixed(1), (data.all / 1e6).toFixed(1)));
   } else if (data.request && holdsLock) {
     ports[0].postMessage({ taken: true });
     ports[0].postMessage(await answer(data.request));
@@ -108,36 +124,45 @@ function open() {
   go(target);
 }
 function shown(frame, { pathname, search, hash }) {
-  const page = frame.contentDocument, { theme } = page.documentElement.dataset;
+  const page = frame.contentDocument;
   history.replaceState(null, "", "#" + below(pathname) + search + hash);
   document.title = page.title;
-  localStorage.language = page.documentElement.dataset.language ?? language;
-  if (theme) document.documentElement.dataset.theme = theme;
+  seen(page);
   page.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
     if (link && link.origin !== location.origin) link.target = "_blank";
   }, true);
 }
 
-/* Export, import, start over. */
+/* Export, import, delete. Where progress was replaced, the lab begins at its front page and says so. */
+const done = element("done"), { happened } = sessionStorage;
+if (happened) done.textContent = word(happened);
+delete sessionStorage.happened;
+function again(what) {
+  sessionStorage.happened = what;
+  history.replaceState(null, "", "#lab/");
+  location.reload();
+}
 element("export").onclick = async () => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([await site.call("kept")], { type: "application/vnd.sqlite3" }));
   link.download = "schema-lab-progress.sqlite3";
   link.click();
   URL.revokeObjectURL(link.href);
+  done.textContent = word("exported", link.download);
 };
 element("import").onchange = async ({ target: input }) => {
   const bytes = new Uint8Array(await input.files[0].arrayBuffer());
   input.value = "";
   if (!(await site.call("may_keep", bytes))) return alert(word("not_kept"));
+  if (!confirm(word("sure_import"))) return;
   await keep(bytes);
-  location.reload();
+  again("imported");
 };
 element("start-over").onclick = async () => {
   if (!confirm(word("sure"))) return;
   await store("readwrite", (kept) => kept.clear());
-  location.reload();
+  again("deleted");
 };
 
 /* The first screen, before Python: links wait. */
@@ -149,7 +174,7 @@ if (target === "lab/") {
     event.preventDefault();
     if (!link?.pathname?.startsWith(here.pathname)) return;
     target = below(link.pathname + link.search);
-    line.textContent = word("soon");
+    [isAsked, line.textContent] = [true, word("soon")];
   }, true), { once: true });
 }
 if (!isSecureContext) fail(word("insecure"));
@@ -164,5 +189,6 @@ if (!registered) {
 }
 const leading = (lock) => lock && lead().catch((error) => fail(error.message));
 await navigator.locks.request(NAME, { ifAvailable: true }, leading); // ends where another tab leads
+element("other").hidden = false;
 open();
 navigator.locks.request(NAME, leading);

@@ -91,6 +91,12 @@ def test_an_edition_is_done_only_when_a_newer_one_is_used_by_all() -> None:
     assert status("post.2 ann.looks bo.looks") == ["done", "now"]
 
 
+def test_an_edition_that_another_replaced_before_anybody_used_it_is_not_to_come() -> None:
+    editions = ["mail/mail", "both/both", "messenger/messenger"]
+    session = Session("handbooks", {"editions": editions}, frozenset({"two-editions"}), ("post.2", "post.3"))
+    assert [one.status for one in show(session).cluster.plan] == ["now", "done", "ahead"]
+
+
 def test_a_lost_message_is_not_under_way() -> None:
     (lost,) = after("post.2 ann.looks bo.writes.ann").cluster.messages
     assert lost.is_lost
