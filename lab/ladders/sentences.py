@@ -168,9 +168,7 @@ class Sentences:
         effects = self.plain.effects
         described = effects.program.descriptor(self.plain.stops[config.stop], self._version_used(name, config))
         ops = effects.operations(described, effects.snapshot(config.contents), statement) or ()
-        return any(
-            op.act not in REMOVALS and part_of(self.model, effects.name_of(op.key)) is not None for op in ops
-        )
+        return any(op.act not in REMOVALS and part_of(self.model, effects.name_of(op.key)) is not None for op in ops)
 
     def _row_of(self, pair: ModelPair) -> bytes:
         """The key of the row that a pair belongs to: a unique entry holds it as its value."""
@@ -203,7 +201,8 @@ class Sentences:
             return Text(PUTS_NOTHING.template, values)
         read = {row_key_of(row) for row in rows_of_range(self.model, number - 1)}
         if read & set(map(self._row_of, stored)):
-            return Text("The fill reads row {rows}. The store holds its {what} already, so the fill puts nothing.", values)
+            held = Text("The fill reads row {rows}. The store holds its {what} already, so the fill puts nothing.")
+            return Text(held.template, values)
         return Text("The fill reads row {rows}. It has no {what} to put.", values)
 
     def worked(self, do: Do, before: Config, after: Config) -> Text:

@@ -88,7 +88,7 @@ WORDS: Mapping[str, str | Promise] = {
     "take off": _("Take it off"),
     "say empty": _("Place tiles on the line. Tap a tile, or drag it."),
     "say bad": _("“{one}” and “{other}” cannot be in use together. Run it and see why."),
-    "say ok": _("Every pair is compatible. Is that enough? Run it."),
+    "say ok": _("Every pair is compatible. That may not be enough: a run shows it."),
     "say ok work": _("Neighbouring versions are compatible. Does the work stand in the right place? Run it."),
     "say silent": _("Build your order, then run it."),
     "rule": _("The publisher waits until both servers have followed. At most two versions are in use."),

@@ -4,6 +4,7 @@
         └─ frame: the site's pages ──► service worker ──► shell ◄─────┘
 
 settings   Django's settings there: SQLite in memory, cookies for sessions, no cluster
+context    what templates know of the place
 urls       pages that need no cluster; all others answer with one sentence
 site       the site in a browser's worker: requests, cookies, searches, and progress as one file
 searches   the second worker: one search of the explorer at a time

@@ -1,4 +1,4 @@
-"""The lab on a phone: what a finger reaches, what a page says, and what it leaves out in a browser without a cluster."""
+"""The lab on a phone: tiles by touch, and what a page says is done."""
 
 from __future__ import annotations
 
