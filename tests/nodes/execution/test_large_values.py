@@ -108,7 +108,8 @@ def test_the_values_of_rows_that_a_statement_holds_count(
 def test_a_row_that_is_too_large_is_refused_and_its_columns_are_not(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.page_sizes.ROW_BYTES_MAX", 500_000)
+    for module in ("storage.page_sizes", "nodes.store.relay", "nodes.store.pipeline"):
+        monkeypatch.setattr(f"{module}.ROW_BYTES_MAX", 500_000)
     monkeypatch.setattr("storage.page_sizes.PAGE_BYTES", 200_000)
     columns = [f"c{i}" for i in range(10)]
     name = cluster.table("id int PRIMARY KEY, " + ", ".join(f"{c} text" for c in columns))
