@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from catalog.elements import Column, ColumnId
 from catalog.text.sql_names import quoted
-from catalog.values.types import SqlType, type_name
+from catalog.values.types import WHOLE, SqlType, type_name, type_of_bytes
 from expressions.sqltypes import OF_SQL_TYPE, Type, modifier_of_length
 from nodes.sql.writes.pieces import Piece, Pieces
 from storage.sql_values import decode_sql
@@ -30,6 +30,8 @@ def assigned(pieces: Sequence[Piece], column: Column) -> Pieces:
     if length is not None and cut is not None:
         modifier = modifier_of_length(OF_SQL_TYPE[column.type], length)
         return (f"{cut}((", *pieces, f")::{cut}, {modifier}, false)")
+    if length is not None and column.type in WHOLE:  # nodes of the narrower type still read it
+        return ("((", *pieces, f")::{type_of_bytes(length).value})::{column.type.value}")
     if column.type.element in CUT:
         length = None  # a cast would cut the elements: the node refuses them
     return ("(", *pieces, f")::{type_name(column.type, length)}")
