@@ -103,7 +103,7 @@ def test_a_refusal_at_a_savepoint_is_40001_once(cluster: Cluster, table: str, wo
     with cluster.connect("n2") as n2, deaf(cluster):
         n2.execute("BEGIN")
         n2.execute("SAVEPOINT s")
-        n2.pgconn.prepare(b"found", f"SELECT a, b FROM {table}".encode(), [])
+        n2.pgconn.prepare(b"found", f"INSERT INTO {table} (id, a, b) VALUES (0, 'A', 'B')".encode(), [])
         publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
         with pytest.raises(psycopg.errors.SerializationFailure, match="is below the fence"):
             n2.execute(word)
