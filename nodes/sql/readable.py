@@ -164,7 +164,7 @@ def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, 
 
 def _makes_rows(node: Node) -> bool:
     """True if a query may have more than one row: there is a FROM, or a call that may give many."""
-    return any(
+    return bool(node.select_stmt.from_clause) or any(
         one.DESCRIPTOR.name in ("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
         or (one.DESCRIPTOR.name == "FuncCall" and one.funcname[-1].string.sval == "generate_series")
         for one in nodes_in(node)

@@ -7,8 +7,8 @@ import pytest
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query, rows
 
-ROWS = 6000
-"""More than are gathered before the first is sent, and they come a thousand at a time."""
+ROWS = 2000
+"""More than the first portions of a portal, which come a thousand at a time at most."""
 ADDED = 100
 SOAK = pytest.mark.soak
 
