@@ -126,7 +126,7 @@ def _facts() -> dict[str, Any]:
         (postgresql,) = cursor.fetchone()
         cursor.execute("SELECT existing FROM storage_layout")
         (storages,) = cursor.fetchone()
-    packages = ("Django", "channels", "celery", "pyspark", "duckdb", "psycopg")
+    packages = ("Django", "channels", "celery", "pyspark", "psycopg")
     return {
         "LEASE_S": settings.LEASE_S,
         "storages": storages,

@@ -2,7 +2,7 @@
 
 grammar     PostgreSQL's parser, with limits
 analysis/   from its parse tree to typed expressions
-typed       expressions as values: evaluated here, or rendered for the query engine
+typed       expressions as values: evaluated here, or left to PostgreSQL
 functions/  every function, operator and cast there is: an allow-list
 values/     what they compute, for one row: numbers, texts, bytes, times, intervals, arrays, names of the catalog
 dates/      dates and times as PostgreSQL reads and writes them

@@ -116,10 +116,7 @@ def look_over(items: Sequence[Any]) -> None:
 
 
 def _bytes_beyond_numbers(items: Sequence[Any]) -> int:
-    """The bytes of texts, and those of numerics that are longer than numbers usually are.
-
-    No less than what the query engine is asked for when the array is read (`nodes.execution.engine`).
-    """
+    """The bytes of texts, and those of numerics that are longer than numbers usually are."""
     size = 0
     for item in items:
         if isinstance(item, str):

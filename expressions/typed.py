@@ -1,11 +1,10 @@
-"""Typed expressions: what the analyser makes of SQL text, and what the two engines make of it.
+"""Typed expressions: what the analyser makes of SQL text, and how one is computed.
 
     Literal  Parameter  ColumnRef  Call  Fragment
 
-`render` writes an expression for DuckDB, with the values of parameters in it; `evaluate` computes
-it right here for one row, when all its calls can do that (`is_simple`). Both give PostgreSQL's
-results for every type a column may have; a test runs them side by side. A Fragment is a piece of query text
-(a subquery, an aggregate) that only DuckDB can do.
+`evaluate` computes one right here for one row, when all its calls can do that (`is_simple`), with PostgreSQL's results
+for every type a column may have. Others, and a Fragment (a piece of query text: a subquery, an aggregate), are
+PostgreSQL's to compute: here they only have a type.
 """
 
 import datetime as dt
@@ -19,18 +18,15 @@ from catalog import clock
 from catalog.values import times
 from catalog.values.interval_styles import SQL_STANDARD, read_in
 from catalog.values.intervals import Interval, OutOfRange
-from catalog.values.packed import pack
-from catalog.values.types import BadValue, SqlType, parse_interval, parse_text, to_text
+from catalog.values.types import BadValue, parse_interval, parse_text, to_text
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import DATETIME_OUT_OF_RANGE, STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
+from expressions.errors import DATETIME_OUT_OF_RANGE, UNDEFINED_FUNCTION, SqlError
 from expressions.sqltypes import (
     BPCHAR,
     CHAR,
     DATE,
-    FLOATS,
     INT2VECTOR,
-    INTEGERS,
     INTERVAL,
     JSON,
     KEY,
@@ -49,14 +45,9 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
     key_text,
-    keys_text,
 )
-from expressions.values.array_constants import engine_array, quoted
 from expressions.values.array_literals import vector_words, words_of
-from expressions.values.arrays import CONTAINED, refuse_many_tests
-from expressions.values.object_names import oid_of
 from expressions.values.system_values import char_from, oid_from, small_from
-from expressions.values.texts import SEARCHES, search_template
 
 PyValue = (
     bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
@@ -85,7 +76,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of a relation of the query; `sql` is how DuckDB calls it, `column_id` where `evaluate` finds it.
+    """A column of a relation of the query; `sql` is its name in a query, `column_id` where `evaluate` finds it.
 
     `origin` is the column of a table that it shows, however deep that stands: the table's id and its number there.
     """
@@ -102,7 +93,7 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator, function or cast. Without `compute` only DuckDB can do it; `strict` means NULL in, NULL out.
+    """An operator, function or cast. Without `compute` only PostgreSQL can do it; `strict` means NULL in, NULL out.
 
     `reads`: the arguments behind so many are constants that `compute` knows already.
     """
@@ -334,145 +325,12 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
     return expr.compute(*values)
 
 
-def render(expr: Expr, context: Context) -> str:
-    """The expression as DuckDB's SQL. Raises 54001 when that would be longer than `RENDERED_CHARS_MAX`."""
-    if isinstance(expr, ColumnRef):
-        return expr.sql
-    if isinstance(expr, Literal):
-        return render_value(expr.value, expr.type)
-    if isinstance(expr, Parameter):
-        return render_value(context.parameters[expr.number - 1], expr.type)
-    if isinstance(expr, Fragment):
-        return render_parts(expr.parts, context)
-    if not expr.template:  # known here, not to the engine: the transaction's time, the session's settings
-        return render_value(evaluate(expr, {}, context), expr.type)
-    if expr.name.endswith(TESTS_OF_ARRAYS) and is_constant(expr.args[1]):
-        items: Any = evaluate(expr.args[1], {}, context)
-        if expr.name in CONTAINED:
-            return _contained(expr, items, context)
-        refuse_many_tests(items or ())
-    if expr.name in SEARCHES:
-        template = search_template(expr.name, expr.template, _known(expr.args[1], context))
-        expr = expr if template is expr.template else replace(expr, template=template)
-    texts = _bounded(expr.args, context)
-    if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr, texts):
-        return _named_once(expr, texts)
-    return expr.template.format(*texts, all=", ".join(texts))
-
-
-def render_parts(parts: Sequence["str | Expr"], context: Context) -> str:
-    return "".join(_bounded(parts, context))
-
-
-def _known(expr: Expr, context: Context) -> object:
-    """The value of a constant; of another expression itself."""
-    if isinstance(expr, Parameter):
-        return context.parameters[expr.number - 1]
-    return expr.value if isinstance(expr, Literal) else expr
-
-
-RENDERED_CHARS_MAX = 2**23
-NAMED_AGAIN_MAX = 8
-"""Arguments of a call whose template may name one of them twice; those that may take more name each once."""
-SHORT_CHARS = 64
-
-
-def _bounded(parts: "Sequence[str | Expr]", context: Context) -> list[str]:
-    """Each part as text, while all of them together are short enough."""
-    texts: list[str] = []
-    length = 0
-    for part in parts:
-        text = part if isinstance(part, str) else render(part, context)
-        length += len(text)
-        if length > RENDERED_CHARS_MAX:
-            message = f"the statement needs more than {RENDERED_CHARS_MAX} characters of the query engine's language"
-            raise SqlError(STATEMENT_TOO_COMPLEX, message, hint="split it, or pass long values once")
-        texts.append(text)
-    return texts
-
-
-def _names_again(expr: Call, texts: Sequence[str]) -> bool:
-    """True if the template would repeat an operand that is more than a word."""
-    return any(
-        len(text) > SHORT_CHARS and expr.template.count(f"{{{i}}}") > 1 and not _is_fixed_array(arg)
-        for i, (arg, text) in enumerate(zip(expr.args, texts, strict=True))
-    )
-
-
-def _is_fixed_array(expr: Expr) -> bool:
-    """True for an array that is the same for all rows: bound to a name, the engine would copy it for each."""
-    return expr.type.element is not None and isinstance(expr, Literal | Parameter)
-
-
-def _named_once(expr: Call, texts: Sequence[str]) -> str:
-    """The call with its longer operands bound to names: what is nested then grows by sums, not by products.
-
-    All of them are bound, because a subquery or an aggregate cannot stand inside the engine's lambda.
-    """
-    args = enumerate(zip(expr.args, texts, strict=True))
-    bound = [
-        i for i, (arg, text) in args
-        if (len(text) > SHORT_CHARS and not _is_fixed_array(arg)) or isinstance(arg, Call | Fragment)
-    ]  # fmt: skip
-    operands = ", ".join(f"'a{i}': {texts[i]}" for i in bound)
-    names = [f"s.a{i}" if i in bound else text for i, text in enumerate(texts)]
-    inner = expr.template.format(*names, all=", ".join(names))
-    return f"list_transform([{{{operands}}}], lambda s: {inner})[1]"
-
-
-def _contained(expr: Call, items: "Sequence[PyValue] | None", context: Context) -> str:
-    """= ANY or <> ALL over a constant array, which stands there once."""
-    if items is None:
-        return "CAST(NULL AS BOOLEAN)"
-    is_negated = expr.name == "<> ALL"
-    if not items:
-        return "true" if is_negated else "false"
-    known: Any = tuple(item for item in items if item is not None)
-    of = expr.args[0].type
-    value = key_text(of, render(expr.args[0], context))
-    array = keys_text(of, render_value(known, expr.args[1].type))
-    found = f"list_contains({array}, {value})"
-    if len(known) < len(items):
-        return f"CASE WHEN {found} THEN {'false' if is_negated else 'true'} END"
-    return f"(NOT {found})" if is_negated else found
-
-
-TESTS_OF_ARRAYS = (" ANY", " ALL")
-
-
-def render_value(value: PyValue, of: Type) -> str:
-    """A constant as DuckDB's SQL, with its type."""
-    if value is None:
-        return f"CAST(NULL AS {of.duck})"
-    if isinstance(value, tuple):
-        return engine_array(value, of)
-    if of in NAMED:
-        return f"{value}::BIGINT" if isinstance(value, int) else oid_of(quoted(str(value)), of)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if of in (*INTEGERS, OID):
-        is_negative = isinstance(value, int) and value < 0
-        return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value!s}::{of.duck}"
-    if of.duck == "BLOB":
-        assert of.sql_type is not None
-        return f"unhex('{pack(of.sql_type, value).hex()}')"
-    if of in FLOATS:
-        assert isinstance(value, float)
-        return f"CAST({quoted(repr(value))} AS {of.duck})"
-    if isinstance(value, str):
-        return f"{quoted(value)}::VARCHAR"
-    if of is TIME:
-        return f"{pack(SqlType.TIME, value)}::{of.duck}"
-    assert of.sql_type is not None
-    return f"CAST({quoted(to_text(of.sql_type, value))} AS {of.duck})"
-
-
 def parse_value(
     of: Type, text: str, offset: int = -1, style: TimeStyle = PLAIN, now: dt.datetime | None = None
 ) -> PyValue:
     """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place.
 
-    The name of a catalog object stays one: the query engine looks it up.
+    The name of a catalog object stays one: PostgreSQL looks it up.
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """

@@ -29,7 +29,6 @@ TABLES_MAX = 256
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
-    from nodes.execution.engine.duckdb_engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class TableOutcome:
 
 @dataclass(eq=False)
 class Environment:
-    """The node's way to the store, its leases, its query engine."""
+    """The node's way to the store, its leases."""
 
     node: str
     incarnation: int
@@ -73,7 +72,6 @@ class Environment:
     is_announcing_later: bool = False
     router: Router = field(init=False)
     """The reloads of this node, and the counts of its requests."""
-    _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
     _beside: set[asyncio.Task[None]] = field(default_factory=set)
@@ -105,15 +103,6 @@ class Environment:
             for pin, transaction in self._holders.values()
             if (by := transaction.by) is not None
         ]
-
-    @property
-    def engine(self) -> Engine:
-        """Made when the first query needs it; its libraries are loaded before that (`duckdb_engine.warm_up`)."""
-        if self._engine is None:
-            from nodes.execution.engine.duckdb_engine import Engine
-
-            self._engine = Engine()
-        return self._engine
 
     def table(self, descriptor: Descriptor) -> Table:
         """The table at one version. Descriptors come from the keeper, so the object itself is the key."""
@@ -232,5 +221,3 @@ class Environment:
         await self.pool.close()
         await self.directory.pool.close()
         await self.shadow.close()
-        if self._engine is not None:
-            self._engine.close()

@@ -1,7 +1,7 @@
 """A node that was told to end is gone soon after, whatever hangs, and says what it did not wait for.
 
     in order      the server ends clients, gives leases back and closes what it has, each in its own time (`STEPS_S`)
-    left behind   tasks that hear no cancel, threads in the query engine or at a store that does not answer
+    left behind   tasks that hear no cancel, threads at a store that does not answer
     last resort   after `END_S_MAX` a thread ends the process; should none run any more, the kernel's alarm does
     from outside  whoever told it to end kills it after `KILL_S_MAX`, when all of that has had its time
 

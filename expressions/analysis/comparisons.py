@@ -22,7 +22,7 @@ from expressions.analysis.tree import (
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
 from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
-from expressions.typed import Call, ColumnRef, Context, Expr, Fragment, Literal, lazy_call, render
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, lazy_call
 from expressions.values import arithmetic
 from expressions.values.array_literals import words_of
 from expressions.values.arrays import OfChar, tested, verdict_of
@@ -210,7 +210,7 @@ class Comparisons(Builder, ABC):
         wider = ARRAY_OF.get(other.type)
         if wider is not None and other != element and (array.type, wider) in casts.TEMPLATES:
             array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
-        comparison = test.template.replace("{1}", render(other, Context()))
+        comparison = test.template
         compute = None
         name = test.name
         if test.compute is not None and other == element:

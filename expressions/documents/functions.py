@@ -1,7 +1,7 @@
 """By which names a statement calls the functions of json and jsonb.
 
 A line is one function: its name, the types it takes, the one it gives, and what computes it, here for one row and as a
-function of the query engine (`nodes.execution.engine.document_functions`), which is called `document_` and its word.
+function of the query engine, which is called `document_` and its word.
 """
 
 from collections.abc import Callable, Iterator
@@ -157,16 +157,6 @@ def own() -> Iterator[Line]:
 def key(document: str) -> bytes:
     """The bytes that a jsonb is compared by."""
     return key_of(parsed(document))
-
-
-def engine_functions() -> dict[str, tuple[Compute, tuple[str, ...], str]]:
-    """By the words behind `document_`: the function, and the engine's types of what it takes and gives."""
-    found: dict[str, tuple[Compute, tuple[str, ...], str]] = {"key": (key, ("VARCHAR",), "BLOB")}
-    for line in (*operators(), *functions(), *own()):
-        found[line.word] = (line.compute, tuple(of.duck for of in line.args), line.result.duck)
-    for line in (*sets(), *pairs()):
-        found[line.word] = (line.compute, tuple(of.duck for of in line.args), f"{line.result.duck}[]")
-    return found
 
 
 def casts() -> Iterator[tuple[Type, Type, str, Compute]]:

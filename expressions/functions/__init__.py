@@ -1,4 +1,4 @@
-"""Every function, operator and cast that a statement may use: an allow-list, its types and the query engine's text.
+"""Every function, operator and cast that a statement may use: an allow-list, and its types.
 
 allowed         the lists, by name; their lines are in:
 numbers           of integers, numerics and floating-point numbers

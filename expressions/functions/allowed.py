@@ -1,8 +1,6 @@
 """The operators and functions a statement may use: an allow-list.
 
-Nothing that is not listed here reaches the query engine, so no engine function can read files or
-settings. A line gives the types, DuckDB's text for it and, where one row's value can be computed
-without the engine, the Python twin.
+A line gives the types and, where one row's value can be computed here, what computes it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Casts: which there are, which are made unasked, DuckDB's text for each, and the Python twin."""
+"""Casts: which there are, which are made unasked, and what computes each of one row here."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Operators and functions of dates and timestamps: their types, DuckDB's text for each, and the Python twin."""
+"""Operators and functions of dates and timestamps: their types, and what computes each of one row here."""
 
 from expressions.functions.overloads import Named, Overload
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INTERVAL, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ

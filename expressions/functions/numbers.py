@@ -1,4 +1,4 @@
-"""Operators and functions of numbers: their types, DuckDB's text for each, and the Python twin."""
+"""Operators and functions of numbers: their types, and what computes each of one row here."""
 
 from expressions.functions import casts
 from expressions.functions.overloads import Named, Overload

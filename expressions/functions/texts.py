@@ -1,4 +1,4 @@
-"""Operators and functions of text: their types, DuckDB's text for each, and the Python twin."""
+"""Operators and functions of text: their types, and what computes each of one row here."""
 
 from expressions.documents import functions as documents
 from expressions.functions import casts

@@ -15,7 +15,6 @@ array_values      functions of arrays, for one row
 array_parts       elements and slices, read and assigned
 array_makers      arrays made of others, for the query engine
 array_literals    arrays as texts
-array_constants   constant arrays for the query engine
 system_values   oids and other values that only the catalog has
 object_names    names of catalog objects, and functions that describe them
 privileges      has_table_privilege and its like

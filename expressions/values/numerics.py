@@ -5,9 +5,7 @@
     1 / 3.0          0.33333333333333333333      as many digits that 16 of them count, a multiple of four of them
     7.5 % 2          1.5         the sign of what is divided
 
-The query engine has no such numbers: it holds their packed form (`catalog.values.numerics`) and calls these functions
-(`nodes.execution.engine.numeric_functions`). What has more digits than a node works with is refused before it is
-computed.
+What has more digits than a node works with is refused before it is computed.
 """
 
 import math

@@ -10,8 +10,6 @@ from itertools import takewhile
 
 from expressions.errors import SqlError
 from expressions.limits import look_at, pass_over, refuse_length
-from expressions.sqltypes import BOOL, INT4, TEXT
-from expressions.values.own import OWN_WORD, Own
 from expressions.values.patterns import pattern_of
 
 UPPER_SPECIAL = {"ß": "ẞ"}
@@ -162,31 +160,3 @@ def position(text: str, part: str) -> int:
     """Where the part begins, counted from 1; 0 when it is not there."""
     pass_over(text)
     return text.find(part) + 1
-
-
-# -- what the query engine takes long for
-
-LOOKED_MAX = 2**20
-"""Of a text and what is searched for in it, lengths multiplied: the engine may look at so many bytes for a row."""
-SHORT_CHARS = 16
-SHORT_PART_CHARS = 256
-POSITION, LIKE, ILIKE = (
-    Own("texts", name, (), (TEXT, TEXT), of, compute)
-    for name, of, compute in (("position", INT4, position), ("like", BOOL, like), ("ilike", BOOL, like_any_case))
-)
-OF_LONG_TEXTS = (POSITION, LIKE, ILIKE)
-"""Functions in linear time, which end between two rows of a query that is cancelled."""
-_SEARCHES = {
-    "~~": (LIKE, ""), "!~~": (LIKE, "NOT "), "~~*": (ILIKE, ""), "!~~*": (ILIKE, "NOT "),
-    "position": (POSITION, ""), "strpos": (POSITION, ""),
-}  # fmt: skip
-SEARCHES = frozenset(_SEARCHES)
-
-
-def search_template(name: str, template: str, part: object) -> str:
-    """The template of a search, by what is known of what is searched for: the engine takes long for what is long."""
-    own, is_not = _SEARCHES[name]
-    if part is None or (isinstance(part, str) and len(part) <= SHORT_PART_CHARS) or OWN_WORD in template:
-        return template
-    looked = f"CAST(strlen({{0}}) AS BIGINT) * greatest(strlen({{1}}), {SHORT_CHARS})"
-    return f"CASE WHEN {looked} <= {LOOKED_MAX} THEN {template} ELSE {is_not}{own.template} END"

@@ -22,11 +22,11 @@ from nodes.crud.errors import bad_option, bad_row, error_json
 from nodes.crud.index_rows import IndexRead
 from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request, within_time
-from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
+from nodes.crud.rows import Batches, OrderedRead, Window, batches_of, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
 from nodes.crud.values import assignments, conditions, flat_row, key_values, named_key, text_of
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.select import access_of, select
+from nodes.execution.select import access_of
 from nodes.sql.plans import SelectPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
@@ -276,11 +276,12 @@ class Reading:
             async for rows in by_index.answers():
                 yield rows
             return
-        plan, context = await self.request.plan(transaction, self._ordered(descriptor, shown))
+        text = self._ordered(descriptor, shown)
+        plan, context = await self.request.plan(transaction, text)
         assert isinstance(plan, SelectPlan)
         way = access_of(self.request.env, plan.scans[0], context)
         self._sent_to(transaction, plan, set(way.storages), is_forced=False)
-        answers = select(self.request.env, transaction, plan, context, commit=False)
+        answers = batches_of(await self.request.read(transaction, text, context, commit=False))
         if is_before:
             rows = await gathered(answers, held)
             yield rows[::-1]
@@ -333,7 +334,7 @@ class Reading:
         return {column.name: text_of(named[column.name], column.name) for column, _ in parts}
 
     def _ordered(self, descriptor: Descriptor, shown: list[Column]) -> texts.Text:
-        """The statement of a read whose order is an index's, or that goes backwards: the engine sorts."""
+        """The statement of a read whose order is an index's, or that goes backwards: PostgreSQL sorts."""
         after, first = self._row_before(descriptor), self.call.options.get("first")
         return texts.ordered(descriptor, self.conditions, shown, after=after, first=first)
 

@@ -61,7 +61,7 @@ from nodes.store.transaction import Owner, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
-from nodes.wire.results import Row
+from nodes.wire.results import Result, Row
 from storage.postgres import BELOW_FENCE, HASH_DIFFERS
 
 T = TypeVar("T")
@@ -355,10 +355,7 @@ class Request:
         plan, context = await self.plan(transaction, text)
         ends = commit and self.in_one_batch
         if isinstance(plan, SelectPlan) and not plan.needs_no_engine:
-            read = Read(
-                self.env, transaction, await self._asked(text), await self._placed(text), context, self._settings()
-            )
-            result = await read.result(commit=ends)
+            result = await self.read(transaction, text, context, commit=ends)
         else:
             computing = None if isinstance(plan, SelectPlan) else await self._computing(text)
             result = await perform(self.env, transaction, plan, context, computing, commit=ends)
@@ -370,6 +367,11 @@ class Request:
             await transaction.commit()
         words = result.tag.split()
         return result.fields or (), rows, int(words[-1]) if words[-1].isdigit() else len(rows)
+
+    async def read(self, transaction: Transaction, text: Text, context: Context, *, commit: bool) -> Result:
+        """A query of the table, answered by PostgreSQL."""
+        asked, place = await self._asked(text), await self._placed(text)
+        return await Read(self.env, transaction, asked, place, context, self._settings()).result(commit=commit)
 
     async def _computing(self, text: Text) -> Computing:
         """The questions of a statement that writes."""

@@ -22,7 +22,7 @@ from nodes.execution.select import access_of, answers_of, table_of
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.plans import SelectPlan
 from nodes.store.transaction import Transaction
-from nodes.wire.results import Row
+from nodes.wire.results import Result, Row
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import StoredRow, row_bucket
@@ -166,6 +166,14 @@ class _Stream:
             if page is None:
                 return
             self.rows.extend(page)
+
+
+async def batches_of(result: Result) -> Batches:
+    """The rows of a result as they come."""
+    yield list(result.rows)
+    if result.more is not None:
+        async for rows in result.more:
+            yield list(rows)
 
 
 async def gathered(batches: Batches, held: HeldRows) -> list[Row]:

@@ -1,21 +1,15 @@
 """Plans, executed over the store.
 
 perform         a plan of whatever kind, of:
-select          SELECT
 in_place        SELECT, answered by PostgreSQL
 describing      its parameters and columns, by the store
 portions        its rows in portions, by a cursor of the store
 point_read      SELECT of one row by its key, compiled
+select          SELECT of rows of one table by their keys, computed here
 writing/        INSERT, UPDATE, DELETE, COPY FROM, TRUNCATE
 scans           reading rows by key, by index, or page by page
 pages           pages of pairs, bounded by their bytes
 row_codec       rows between bytes and values
-expressions     computed here, or by
-engine/         the query engine, what it calls here, and the catalog's rows for it
 held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """
-
-from storage import arrow
-
-assert arrow

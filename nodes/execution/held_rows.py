@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
-from expressions.typed import Expr, size_of
 from storage.mutations import Op
 from storage.pairs import StoredRow
 
@@ -33,11 +32,6 @@ PLACE_BYTES = 32
 """Of a value in a row that shares it with another row, or with the pair that is to be written."""
 VALUE_BYTES = 64
 SHORT_NUMBER = Decimal().__sizeof__()
-PART_BYTES = 10_000
-"""Of a statement that the query engine is given: what it makes of each constant, column and call on the way to a plan,
-which its own limit of memory does not see."""
-FEW_PARTS = 1000
-PARTS_MAX = 25_000
 
 
 def bytes_of(values: Iterable[object]) -> int:
@@ -149,17 +143,3 @@ class KeptByConnection(HeldRows):
     bytes_max = CONNECTION_BYTES_MAX
     refusal = f"one connection may keep at most {CONNECTION_BYTES_MAX} bytes of prepared statements and portals"
     hint = "close what is not needed any more, or fetch all rows at once"
-
-
-class PlanBytes(HeldRows):
-    """Bytes that the query engine takes for the plan of one statement."""
-
-    bytes_max = PARTS_MAX * PART_BYTES
-    refusal = f"a statement may have at most {PARTS_MAX} constants, columns and calls for the query engine"
-    hint = "ask in parts, or insert the values into a table and join it"
-
-    def take_parts(self, parts: "Iterable[str | Expr]") -> None:
-        """Count the expressions of a statement; that of a small one is not worth it."""
-        count = sum(size_of(part) for part in parts if not isinstance(part, str))
-        if count > FEW_PARTS:
-            self.take(count * PART_BYTES)

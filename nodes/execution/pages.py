@@ -1,12 +1,12 @@
 """Pairs of a table page by page, whose bytes are bounded (`storage.page_sizes`), inside a transaction.
 
-RangeScan    pairs of a key range in key order, or the same packed by the server and unpacked into Arrow
+RangeScan    pairs of a key range in key order
 point_rows   rows by their keys, one command for each storage; where values are too large, in runs
 """
 
 import struct
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -17,7 +17,7 @@ from nodes.store.pipeline import Command, binary, bytea_array, int2_array, int8
 from nodes.store.transaction import Transaction
 from storage import page_sizes, pairs
 from storage.buckets import storage_of
-from storage.page_sizes import ANY_LENGTH, Lengths, Pages, longest_of, runs
+from storage.page_sizes import ANY_LENGTH, Pages, longest_of, runs
 from storage.pairs import Pair, StoredRow, row_bucket, rows_of
 from storage.statements import (
     PAGE_PAIRS,
@@ -34,11 +34,7 @@ POINTS_AT_ONCE = 1000
 ASKED_MAX = 100
 LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
 """A scan that has read so many pairs of a key range in a storage locks the whole table there from then on (T6)."""
-PACKED = 6
-"""The columns of a packed page (`storage.statements`), without the longest length."""
-AHEAD_PAIRS = PAGE_PAIRS
-"""A scan that has read so many pairs has the store read its next page while this one is used."""
-_INT8, _INT4 = struct.Struct("!q"), struct.Struct("!i")
+_INT4 = struct.Struct("!i")
 
 
 class Table:
@@ -98,7 +94,6 @@ class RangeScan:
     low: bytes
     high: bytes
     columns: Sequence[int] | None
-    lengths: Lengths = field(default_factory=Lengths)
     _found: int = 0
     _is_long: bool = False
 
@@ -113,23 +108,6 @@ class RangeScan:
             pages.learn(len(page), size, page[-1][0] if page else b"")
             self._found += len(page)
             if page:
-                yield page
-
-    async def packed(self) -> AsyncIterator[Any]:
-        """Pages as `storage.arrow.encoding.Pairs`. Of a long scan the next one is on its way meanwhile."""
-        from storage.arrow.packed_scan import PackedScan
-
-        scan = PackedScan(self.storage, self.table.descriptor.table_id, self.low, self.high, self.columns, self.lengths)
-        ahead = None
-        while not scan.is_done:
-            result = (await (ahead or self.transaction.run(self._commands(*scan.question()))))[-1]
-            count, *packed = (result.get_value(0, i) for i in range(PACKED))
-            longest = result.get_value(0, PACKED) if result.nfields > PACKED else None
-            page = scan.take(_INT8.unpack(count)[0], *packed, longest and _INT8.unpack(longest)[0])
-            self._found += len(page)
-            is_ahead = self._found >= AHEAD_PAIRS and not scan.is_done
-            ahead = self.transaction.ahead(self._commands(*scan.question())) if is_ahead else None
-            if len(page):
                 yield page
 
     async def _page(self, sql: str, *params: bytes | int | list[int]) -> Any:

@@ -3,8 +3,6 @@
 With `commit`, the statement's last batch commits as well, where it can; else the caller commits.
 """
 
-from dataclasses import replace
-
 from expressions.errors import unsupported
 from expressions.typed import Context
 from nodes.context import Environment
@@ -15,7 +13,6 @@ from nodes.execution.writing.several import several
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, UpdatePlan
 from nodes.sql.writes.row_texts import SeveralTexts
 from nodes.store.transaction import Transaction
-from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.results import Result
 
 
@@ -30,23 +27,10 @@ async def perform(
     commit: bool,
 ) -> Result:
     match plan:
-        case SelectPlan(copy=None):
-            return await select_result(env, transaction, plan, context, commit=commit)
         case SelectPlan():
-            return await _copied(env, transaction, plan, context, commit=commit)
+            return await select_result(env, transaction, plan, context, commit=commit)
         case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
             return await dml.perform(env, transaction, plan, context, computing, commit=commit)
         case SeveralPlan() if computing is not None and texts is not None:
             return await several(env, transaction, plan, context, computing, texts)
     raise unsupported("this statement")
-
-
-async def _copied(
-    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
-) -> Result:
-    """The rows of COPY TO."""
-    assert plan.copy is not None
-    formats = (BINARY_FORMAT,) if plan.copy.options.is_binary else ()
-    result = await select_result(env, transaction, plan, replace(context, formats=formats), commit=commit)
-    result.tag, result.fields, result.copy = "COPY", None, plan.copy
-    return result

@@ -2,33 +2,26 @@
 
     points     the pairs of given rows, one command for each storage
     entries    pages of an index, then the rows they name
-    pages      up to 20,000 pairs or some megabytes, packed by the server, unpacked into Arrow
+    pages      up to some thousand pairs or some megabytes
 
 No page takes long, so a scan never outlasts the transaction's deadline in one statement (T4), and a
 cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.
 """
 
-import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId
-from catalog.values.types import SqlType
-from nodes.execution.fairness import in_thread
+from catalog.elements import EXISTS, ColumnId
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
-from nodes.execution.row_codec import arrays_of, decoded
 from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import Command, binary
 from nodes.store.transaction import Transaction
 from storage import pairs
-from storage.page_sizes import Lengths
 from storage.pairs import Pair, StoredRow, rows_of
 from storage.statements import bounds, next_low, scan_sql
 
 ENTRIES_PAGE = 1000
-T = TypeVar("T")
 
 
 async def read_points(
@@ -115,71 +108,3 @@ def _row_key(descriptor: Descriptor, key: bytes, value: bytes | None) -> bytes:
     found = pairs.name_of(descriptor, key).row_key
     assert found is not None
     return found
-
-
-# -- Arrow ------------------------------------------------------------------------------------------------------
-
-
-def arrow_schema(columns: Sequence[Column]) -> "object":
-    """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
-    import pyarrow as pa
-
-    from nodes.execution.engine.duckdb_engine import UUIDS
-    from storage.arrow.encoding import ARROW
-
-    kinds = {SqlType.UUID_ARRAY: UUIDS}
-    fields = [pa.field(f"c{c.id}", ARROW[c.type], metadata=kinds.get(c.type)) for c in columns]
-    return pa.schema(fields or [pa.field("c0", pa.bool_())])
-
-
-async def arrow_batches(
-    transaction: Transaction, table: Table, access: Access, columns: Sequence[Column]
-) -> AsyncIterator["object"]:
-    """The rows within `access` as Arrow batches of `columns`."""
-    arrays = arrays_of(columns)
-    if access.points is not None or access.index is not None:
-        async for rows in stored_rows(transaction, table, access, [c.id for c in columns]):
-            if rows:
-                yield await _beside(arrays, functools.partial(batch_of, table.descriptor, rows, columns))
-        return
-    from storage.arrow.rows import RowReader
-
-    wanted, lengths = table.pair_columns([c.id for c in columns]), Lengths()
-    for storage in access.storages:
-        for low, high in access.ranges:
-            reader = RowReader(wanted[1:])
-            async for page in RangeScan(transaction, table, storage, low, high, wanted, lengths).packed():
-                fed = reader.feed(page)
-                yield await _beside(arrays, functools.partial(_typed, table.descriptor, fed, columns))
-                refuse_large_row(table, reader.kept_bytes)
-            yield await _beside(arrays, functools.partial(_typed, table.descriptor, reader.finish(), columns))
-
-
-async def _beside(arrays: Sequence[Column], work: Callable[[], T]) -> T:
-    """Take rows apart, beside the event loop where arrays are among them."""
-    return await in_thread(work) if arrays else work()
-
-
-def _typed(descriptor: Descriptor, rows: "object", columns: Sequence[Column]) -> "object":
-    import pyarrow as pa
-
-    from storage.arrow.rows import record_batch
-
-    schema = arrow_schema(columns)
-    if not columns:
-        return pa.RecordBatch.from_arrays([pa.nulls(len(rows), pa.bool_())], schema=schema)
-    return pa.RecordBatch.from_arrays(record_batch(descriptor, rows, columns).columns, schema=schema)
-
-
-def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> "object":
-    """Stored rows as one Arrow batch."""
-    import pyarrow as pa
-
-    from storage.arrow.encoding import column_of
-
-    schema = arrow_schema(columns)
-    if not columns:
-        return pa.RecordBatch.from_arrays([pa.nulls(len(rows), pa.bool_())], schema=schema)
-    values = [decoded(descriptor, row, columns) for row in rows]
-    arrays = [column_of(column.type, [v[column.id] for v in values]) for column in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

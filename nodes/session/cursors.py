@@ -17,7 +17,6 @@ from nodes.clients.cursors import ALL, Cursor, Direction, Hold, ReadCursor, not_
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.execution.select import GATHERED_BYTES, GATHERED_ROWS
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.planned import PlannedStatements
@@ -31,6 +30,8 @@ from nodes.wire.results import Result, Row
 Node = Any
 BINARY, SCROLL, NO_SCROLL, HOLD = 0x1, 0x2, 0x4, 0x20
 INVALID_DEFINITION = "42P11"
+GATHERED_ROWS, GATHERED_BYTES = 4096, 2**22
+"""Rows of a FETCH that are at hand before the first of them is sent."""
 
 
 @dataclass(eq=False)

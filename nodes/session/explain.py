@@ -30,7 +30,7 @@ from nodes.wire.results import Result
 
 Node = Any
 VALUES_SHOWN = 5
-ENGINE, IN_PLACE = "Query Engine (DuckDB)", "PostgreSQL"
+IN_PLACE = "PostgreSQL"
 
 
 class Explained(NamedTuple):
@@ -90,11 +90,10 @@ def _words(statement: Statement) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", statement.node.DESCRIPTOR.name.removesuffix("Stmt")).lower()
 
 
-def plan_lines(env: Environment, plan: Plan, context: Context, head: str = ENGINE) -> list[str]:
-    """`head` says who computes a SELECT."""
+def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
     match plan:
         case SelectPlan():
-            return _select_lines(env, plan, context, head)
+            return _select_lines(env, plan, context)
         case InsertPlan():
             source = [] if plan.source is None else _select_lines(env, plan.source, context)
             return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
@@ -118,7 +117,7 @@ def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, co
     return [IN_PLACE, *(line for lines in ways.values() for line in _indented(lines))]
 
 
-def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: str = ENGINE) -> list[str]:
+def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:
     scans = [_scan_lines(env, scan, context) for scan in plan.scans]
     if not scans:
         return ["Result"]
@@ -127,7 +126,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: st
         way = access_of(env, simple.scan, context)
         if way.points is not None or way.index is not None:
             return scans[0]
-    return [head, *(line for scan in scans for line in _indented(scan))]
+    return [IN_PLACE, *(line for scan in scans for line in _indented(scan))]
 
 
 def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:

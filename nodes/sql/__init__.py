@@ -3,7 +3,7 @@
 statements    text into statements
 planner       the plan of any statement, of:
 plans           plans, as values: `SelectPlan`, `InsertPlan` ..
-queries/        SELECT: a query of the query engine
+queries/        SELECT, analysed: its columns and their types
 writes/         INSERT, UPDATE, DELETE: what each assigns, and what a row must satisfy
 conditions/     which keys and rows a condition leaves
 copying         the plan of a COPY

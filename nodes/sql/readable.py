@@ -4,7 +4,7 @@
                      (SELECT .. over pair views ..) f
 
 Made once for a plan; the queries of its tables are written anew for each execution, since key ranges follow from its
-values. A text that speaks of its session, the catalog or views goes the way of the query engine.
+values.
 """
 
 import re

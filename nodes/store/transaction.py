@@ -3,7 +3,6 @@
 pin        one version of each table, from its first use to the end (T1)
 locks      those taken before the snapshot, for what would meet other writers again and again
 run        BEGIN and `enter` go in the same batch as the first statement (T2)
-ahead      a page of a scan is read while the one before it is used; whatever comes next waits for it
 relay      rows of a user's statement go to the client as they come; whoever ends the transaction stops them
 read       until its first write it has no deadline; a query in progress outlives its lease (T4)
 renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
@@ -126,8 +125,6 @@ class Transaction:
     _entered: dict[int, PinLike] = field(default_factory=dict)
     _deadline: Deadline | None = None
     _xid: bytes | None = None
-    _ahead: "asyncio.Task[list[pq.abc.PGresult]] | None" = None
-    _failed_ahead: SqlError | None = None
     _relay: Relay | None = None
     _portals: int = 0
     _has_failed: bool = False
@@ -166,21 +163,14 @@ class Transaction:
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
         """
-        is_first = self._ahead is None and self._deadline is None and self._relay is None
+        is_first = self._deadline is None and self._relay is None
         run = self._run if is_first else self._run_next
         return run(commands, commit=commit, returns_xid=returns_xid, only=only)
 
     async def _run_next(self, commands: Sequence[Command], **options: Any) -> "list[pq.abc.PGresult]":
         """Run a batch when the session takes it."""
         await self._quiet()
-        self._refuse_failed_ahead()
         return await self._run(commands, **options)
-
-    def ahead(self, commands: Sequence[Command]) -> "asyncio.Task[list[pq.abc.PGresult]]":
-        """Begin a batch whose results are wanted later, perhaps never. Should it fail, the transaction has failed."""
-        self._ahead = asyncio.get_running_loop().create_task(self._run_ahead(self._ahead, commands))
-        self._ahead.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        return self._ahead
 
     def relay(self, commands: Sequence[Command], relay: Relay, *, commit: bool = False) -> None:
         """Begin a batch with a command whose rows go to `relay`. With `commit` it ends the transaction."""
@@ -191,19 +181,6 @@ class Transaction:
         relay, self._relay = self._relay, None
         if relay is not None:
             await relay.drop()
-
-    async def _run_ahead(
-        self, before: "asyncio.Task[list[pq.abc.PGresult]] | None", commands: Sequence[Command]
-    ) -> "list[pq.abc.PGresult]":
-        if before is not None:
-            await asyncio.wait([before])
-        if self._deadline is not None and self._deadline.moving is not None:
-            await asyncio.shield(self._deadline.moving)
-        try:
-            return await self._run(commands)
-        except SqlError as error:
-            self._failed_ahead = self._failed_ahead or error
-            raise
 
     async def _run(
         self,
@@ -303,7 +280,6 @@ class Transaction:
     async def commit(self) -> None:
         """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
         await self._quiet()
-        self._refuse_failed_ahead()
         self._refuse_ended()
         if self.connection is None:
             if self.is_unchecked:
@@ -383,19 +359,14 @@ class Transaction:
             self.pool.put_back(connection)
 
     async def _quiet(self) -> None:
-        """Wait until the session takes a batch: a deadline that is being moved takes a round trip, a page is read.
+        """Wait until the session takes a batch: a deadline that is being moved takes a round trip.
 
         Rows that are relayed are all sent before their client asks for something else, or they are not wanted any more.
         """
         if self._relay is not None and not self._relay.is_of(asyncio.current_task()):
             await self._end_relay()
-        while True:
-            if self._deadline is not None and self._deadline.moving is not None:
-                await asyncio.shield(self._deadline.moving)
-            elif self._ahead is not None and not self._ahead.done():
-                await asyncio.wait([self._ahead])
-            else:
-                return
+        while self._deadline is not None and self._deadline.moving is not None:
+            await asyncio.shield(self._deadline.moving)
 
     def open_portal(self) -> str:
         """The name for a cursor of its own at the store, which no client gives to one."""
@@ -438,7 +409,7 @@ class Transaction:
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
-        self._entered, self._has_failed, self._failed_ahead = pins, False, None
+        self._entered, self._has_failed = pins, False
         self._note_armed(expires_at)
         self.portals = {name: since for name, since in self.portals.items() if since < number}
         self.closing &= self.portals.keys()
@@ -452,11 +423,6 @@ class Transaction:
         raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
 
     # -- trouble ------------------------------------------------------------------------------------------------
-
-    def _refuse_failed_ahead(self) -> None:
-        """Raises what a batch met that was begun ahead, and whose results nobody may have looked at."""
-        if self._failed_ahead is not None:
-            raise self._failed_ahead
 
     def _refuse_ended(self) -> None:
         if self.is_over:  # a new session at the store would be in another snapshot, under no lease

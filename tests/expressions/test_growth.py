@@ -1,8 +1,7 @@
-"""A short text means a bounded amount of work: of the query engine's language, of evaluation, of memory."""
+"""A short text means a bounded amount of work: of evaluation, of memory."""
 
 import time
 
-import duckdb
 import pytest
 
 from expressions.analysis.analyzer import Analyzer
@@ -10,45 +9,14 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
-from expressions.typed import Context, Expr, evaluate, is_simple, render
-from nodes.execution.engine.engine_functions import register
-from nodes.execution.engine.refusals import translated
+from expressions.typed import Context, Expr, evaluate, is_simple
 
-ENGINE = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
-register(ENGINE)
+LONG = f"'{'a' * 100_000}'"
 
 
 def analysed(text: str) -> Expr:
     analyzer = Analyzer({})
     return analyzer.known(analyzer.expr(parsed(text), Scope()))
-
-
-def computed(text: str) -> object:
-    """By the query engine."""
-    try:
-        row = ENGINE.cursor().execute(f"SELECT {render(analysed(text), Context())}").fetchone()
-    except duckdb.Error as error:
-        return translated(error).sqlstate
-    assert row is not None
-    return row[0]
-
-
-@pytest.mark.parametrize(
-    "nested",
-    [
-        pytest.param("{}::text::float8", id="casts there and back"),
-        pytest.param("{}::text::boolean::int", id="casts to boolean"),
-        pytest.param("coalesce({}, 1)", id="coalesce"),
-        pytest.param("length(substr({}::text, 1, 2))", id="substr"),
-        pytest.param("mod(7, {}::int)", id="a remainder"),
-    ],
-)
-def test_a_chain_of_calls_grows_by_sums(nested: str) -> None:
-    """Casts used to name their operand up to seven times: 78 characters became 1.1 GB."""
-    text = "random()"
-    for _ in range(9):
-        text = nested.format(text)
-    assert len(render(analysed(text), Context())) < 20_000
 
 
 @pytest.mark.parametrize(
@@ -66,12 +34,6 @@ def test_an_expression_that_is_huge_when_written_out_is_refused(nested: str) -> 
     with pytest.raises(SqlError, match="parts when each is written out|nested too deeply") as caught:
         analysed(text)
     assert caught.value.sqlstate == "54001"
-
-
-def test_what_the_engine_is_given_is_bounded() -> None:
-    expr = analysed("concat(" + ", ".join(["$1"] * 100) + ")")
-    with pytest.raises(SqlError, match="8388608 characters of the query engine's language"):
-        render(expr, Context(("x" * 100_000,)))
 
 
 def test_a_list_is_bounded() -> None:
@@ -97,51 +59,29 @@ def test_rows_of_many_columns_are_compared_in_a_flat_way() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "repeat('ab', 2147483647)",
-        "repeat('ab', 65537)",
-        "lpad('x', 1500000000, 'ab')",
-        "rpad('x', 131073)",
-        "replace(repeat('a', 100000), 'a', 'bb')",
-        " || ".join(["repeat('a', 100000)"] * 11),
-        "concat(" + ", ".join(["repeat('a', 100000)"] * 11) + ")",
-        "concat_ws(repeat('a', 100000)" + ", 'b'" * 12 + ")",
-        "regexp_replace(repeat('a', 10000), 'a', repeat('b', 1000), 'g')",
-        "regexp_replace(repeat('a', 100000), '(.*)', '\\1\\1')",
+        f"replace({LONG}, 'a', '{'b' * 20}')",
+        " || ".join(["$1"] * 11),
         "length(" + "replace(" * 20 + "'aa'" + ", 'a', 'aaaa')" * 20 + ")",
     ],
 )
 def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken(text: str) -> None:
-    assert computed(text) == "54000"
-    expr = analysed(text)
-    if is_simple(expr):
-        with pytest.raises(SqlError, match=f"at most {VALUE_BYTES_MAX} bytes"):
-            evaluate(expr, {}, Context())
+    with pytest.raises(SqlError, match=f"at most {VALUE_BYTES_MAX} bytes"):
+        evaluate(analysed(text), {}, Context(("a" * 100_000,)))
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("length(repeat('ab', 65536))", 2**17),
-        ("repeat('ab', 2)", "abab"),
-        ("repeat('ab', -1)", ""),
-        ("repeat('ab', NULL)", None),
-        ("lpad('x', 3, 'ab')", "abx"),
-        ("lpad('xyz', 2)", "xy"),
-        ("lpad('x', 5, '')", "x"),
-        ("rpad('x', NULL)", None),
         ("replace('aaa', 'a', 'bb')", "bbbbbb"),
         ("replace('aaa', '', 'bb')", "aaa"),
         ("replace('aaa', 'a', NULL)", None),
-        ("concat('a', NULL, 'b', 1, true)", "ab1t"),
-        ("regexp_replace('a1b2', '([a-z])', '<\\1>', 'g')", "<a>1<b>2"),
-        ("regexp_replace('ABC', 'b', 'x', 'gi')", "AxC"),
         ("(1, NULL) < (2, 1)", True),
         ("(1, NULL) < (1, 1)", None),
         ("(1, 2, 3) >= (1, 2, 3)", True),
     ],
 )
 def test_what_is_short_enough_is_what_it_was(text: str, value: object) -> None:
-    assert computed(text) == value
+    assert evaluate(analysed(text), {}, Context()) == value
 
 
 @pytest.mark.parametrize(
@@ -179,7 +119,6 @@ def test_a_text_that_is_no_number_is_refused_at_once() -> None:
 
 def test_a_document_within_another_one_keeps_to_its_depth() -> None:
     deep = "[" * 200 + "]" * 200
-    assert computed(f"json_build_array('{deep}'::json)") == "54001"
     with pytest.raises(SqlError, match="200 levels") as caught:
         evaluate(analysed(f"json_build_object('a', '{deep}'::json)"), {}, Context())
     assert caught.value.sqlstate == "54001"

@@ -10,10 +10,8 @@ import pytest
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew, pauses
 from expressions.regexes import functions
-from expressions.regexes.flags import Flags
-from expressions.regexes.translation import translated
-from expressions.typed import Context, evaluate, is_simple, render
-from tests.expressions.test_growth import ENGINE, analysed
+from expressions.typed import is_simple
+from tests.expressions.test_growth import analysed
 
 LONG = "a" * VALUE_BYTES_MAX
 
@@ -127,40 +125,6 @@ def test_a_text_that_would_grow_too_long_is_refused() -> None:
         functions.matches("a" * 70_000, "(a)()", "g")
     with pytest.raises(SqlError, match="at most 1048576 bytes"):
         functions.match(LONG[:200_000], "(" * 6 + ".*" + ")" * 6)
-
-
-@pytest.mark.parametrize("operator", ["~", "!~", "~*", "!~*"])
-@pytest.mark.parametrize("pattern", ["^a.c$", r"\mab", "[^b]|C", "x(?#y)?"])
-def test_an_operator_says_the_same_in_both_engines(operator: str, pattern: str) -> None:
-    for text in ("abc", "ABC", "a\nc", "", "x"):
-        expr = analysed(f"$1 {operator} '{pattern}'")
-        assert is_simple(expr)
-        row = ENGINE.execute(f"SELECT {render(expr, Context((text,)))}").fetchone()
-        assert row is not None
-        assert evaluate(expr, {}, Context((text,))) is row[0]
-
-
-def test_a_constant_pattern_is_translated_once() -> None:
-    """So a scan calls no function of ours for each row."""
-    assert "own_" not in render(analysed(r"'a' ~ '\y'"), Context())
-    assert "own_" not in render(analysed("'a' SIMILAR TO 'b%' ESCAPE '#'"), Context())
-    assert "own_" in render(analysed("'a' ~ $1"), Context(("b",)))
-    assert translated(r"a\s", Flags()).text.startswith("(?s)")
-
-
-@pytest.mark.parametrize(("call", "is_left"), [
-    (r"regexp_like(a, '^b\s')", True), ("regexp_like(a, 'B', 'i')", True), ("regexp_like(a, $1)", False),
-    (r"regexp_replace(a, '\s+', ' ', 'g')", True), ("regexp_replace(a, '[^0-9]', '')", True),
-    pytest.param("regexp_replace(a, 'b', 'cc')", False, id="the text would grow"),
-    pytest.param("regexp_replace(a, 'b*', '')", False, id="an empty match"),
-    pytest.param("regexp_replace(a, 'a|ab', '')", False, id="the first match may not be the longest"),
-    pytest.param("regexp_replace(a, 'a?b?c', '')", False, id="two repetitions"),
-    pytest.param("regexp_replace(a, 'b+?', '')", False, id="the shortest match"),
-    pytest.param(r"regexp_replace(a, 'bb', '\&')", False, id="a reference"),
-    pytest.param("regexp_replace(a, '(', '')", False, id="an error, where there is a row"),
-])  # fmt: skip
-def test_what_means_the_same_is_left_to_the_query_engine(call: str, *, is_left: bool) -> None:
-    assert ("own_" not in render(analysed(call.replace("(a", "('a'")), Context(("b",)))) is is_left
 
 
 def test_substring_of_a_similar_pattern_is_refused_by_name() -> None:

@@ -17,7 +17,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from nodes import ending
 from nodes.ending import left_over
-from nodes.execution.engine.duckdb_engine import Engine
 from schemalab.supervisor.tree import Cluster as Tree
 from tests.leases.stalled_proxy import Proxy
 from tests.nodes.conftest import ROOT, Cluster
@@ -167,26 +166,6 @@ def test_the_supervisor_waits_until_a_node_has_had_its_time() -> None:
     assert ending.STEPS_S < ending.END_S_MAX
     assert limits == [ending.KILL_S_MAX]
     assert limits[0] > ending.END_S_MAX + ending.KERNEL_S
-
-
-def test_an_engine_with_a_query_under_way_is_left_as_it_is() -> None:
-    engine, is_going, may_end = Engine(), threading.Event(), threading.Event()
-
-    def wait() -> int:
-        is_going.set()
-        may_end.wait(60)
-        return 1
-
-    cursor = engine._database.cursor()
-    cursor.create_function("wait", wait, [], "INTEGER", side_effects=True)
-    thread = threading.Thread(target=lambda: cursor.execute("SELECT wait()").fetchall())
-    thread.start()
-    try:
-        assert is_going.wait(60)
-        engine.close()
-    finally:
-        may_end.set()
-        thread.join()
 
 
 def test_what_is_left_over_is_named() -> None:

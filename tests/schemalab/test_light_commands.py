@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = {
-    "pyspark", "py4j", "duckdb", "pyarrow", "numpy", "pandas", "channels.layers", "channels.generic", "celery", "kombu",
+    "pyspark", "py4j", "pyarrow", "numpy", "pandas", "channels.layers", "channels.generic", "celery", "kombu",
     "uvicorn", "uvloop", "nodes.execution", "lab.explorer.verdict",
 }  # fmt: skip
 PAGES = {"views", "admin", "consumers", "urls"}

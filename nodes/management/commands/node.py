@@ -18,7 +18,6 @@ from catalog import clock
 from leases.services import leave_node, register_node
 from nodes.clients.tls import BadCertificate, tls_context
 from nodes.ending import LEAVE_S, end_now, end_soon, in_time
-from nodes.execution.engine.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.open import Limits
@@ -70,7 +69,6 @@ class Command(BaseCommand):
         )
         self.once_the_store_answers(name, lambda: refuse_another_layout(name))
         self.once_the_store_answers(name, lambda: refuse_without_reader(name))
-        warm_up()
         try:
             tls = tls_context(*chosen.tls)
             listener = bind(chosen)

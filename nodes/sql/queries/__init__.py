@@ -1,4 +1,4 @@
-"""A SELECT as a query of the query engine: pure.
+"""A SELECT, analysed: the types, origins and names of its columns, and what it names. Pure.
 
 query           such a query, as a value
 selects         a SELECT's parse tree as one, of:

@@ -1,4 +1,4 @@
-"""An analysed query: text for the engine with expressions in it, and its columns."""
+"""An analysed query: expressions with the words between them, and its columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query for the engine: its text with expressions in it, and its columns o0, o1, .."""
+    """A query: expressions with the words between them, and its columns o0, o1, .."""
 
     parts: Parts
     outputs: tuple[Output, ...]

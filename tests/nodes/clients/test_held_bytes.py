@@ -1,7 +1,7 @@
 """What a connection keeps between messages is counted, refused by name when it is too much, and given back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from sys import getsizeof
 from types import SimpleNamespace
 
@@ -12,14 +12,12 @@ from nodes.clients import portals
 from nodes.clients.channel import WRITE_BEHIND_BYTES, Channel
 from nodes.clients.connection import Client
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
-from nodes.execution import select
 from nodes.execution.held_rows import (
     CONNECTION_BYTES_MAX,
     NODE_BYTES_MAX,
     HeldRows,
     KeptByConnection,
     NodeRows,
-    bytes_of,
 )
 from nodes.wire import messages
 from nodes.wire.messages import Field
@@ -169,46 +167,6 @@ def test_an_answer_counts_until_its_client_has_taken_it(
     assert set(seen) <= {held, held - length - 64}
     assert sum(written) + client.channel._out_bytes > rows * length
     assert max(written) < WRITE_BEHIND_BYTES + 2 * (length + 100)
-    assert node.held == 0
-
-
-@pytest.mark.parametrize(("batches", "is_whole"), [
-    pytest.param(3, True, id="that is at hand"),
-    pytest.param(60, False, id="whose rest streams"),
-])  # fmt: skip
-def test_a_large_result_counts_until_its_client_has_taken_it(
-    node: NodeRows, monkeypatch: pytest.MonkeyPatch, batches: int, is_whole: bool
-) -> None:
-    """For a slow client up to 4,096 rows, or some megabytes, wait: for two hundred of them, that is much of a node."""
-    batch: list[Row] = [(b"x" * 1000, None)] * 100
-    seen: list[int] = []
-    client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
-    session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"I", has_implicit_block=lambda: False)
-    client.session = session  # type: ignore[assignment]
-    client.statements.begin(session)  # type: ignore[arg-type]
-
-    async def rows_of(*_: object, **__: object) -> AsyncIterator[list[Row]]:
-        for _number in range(batches):
-            yield batch
-
-    async def flush() -> None:
-        seen.append(node.held)
-        client.channel._out.clear()
-        client.channel._out_bytes = 0
-
-    async def answer() -> None:
-        fields = (Field("v", 25), Field("n", 25))
-        columns = SimpleNamespace(fields=fields)
-        plan = SimpleNamespace(outputs=(), columns=columns, query=SimpleNamespace(simple=None))
-        result = await select.select_result(None, None, plan, None, commit=True)  # type: ignore[arg-type]
-        gathered, more = sum(bytes_of(row) for row in result.rows), result.more
-        assert (more is None) == is_whole
-        await client.statements.answer(Portal(Prepared("", None), (), (), result), 0)
-        assert set(seen) == {gathered}
-
-    monkeypatch.setattr(select, "select", rows_of)
-    monkeypatch.setattr(client, "flush", flush)
-    asyncio.run(answer())
     assert node.held == 0
 
 

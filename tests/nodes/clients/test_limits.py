@@ -4,11 +4,8 @@ import asyncio
 import socket
 import struct
 import time
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from expressions.errors import FatalError
@@ -16,9 +13,6 @@ from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.execution.engine import query_threads
-from nodes.execution.engine.duckdb_engine import Engine, Feed
-from nodes.execution.engine.thread_line import THREADS_MAX
 from nodes.execution.held_rows import NodeRows
 from nodes.people.rights import Person
 from nodes.server import Settings, bind
@@ -229,75 +223,6 @@ def test_an_answer_that_is_cancelled_does_not_deny_what_was_done(cluster: Cluste
             answers.append(answer)
     error = fields(answers[-1][1])
     assert (answers[-1][0], error["S"], error["C"]) == (b"E", "FATAL", "57014")
-
-
-def test_a_query_that_waits_for_its_turn_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_threads, "WAITS_MAX", 1)  # those that wait for their rows are long ones soon
-    schema, engine, arrived = pa.schema([("n", pa.int64())]), Engine(), asyncio.Event()
-
-    async def pages() -> AsyncIterator[pa.RecordBatch]:
-        await arrived.wait()
-        yield pa.record_batch([pa.array([1])], schema=schema)
-
-    async def queue() -> None:
-        def reads() -> Any:
-            return anext(engine.run("SELECT sum(n) FROM t", {"t": Feed(schema, pages, asyncio.get_running_loop())}))
-
-        others, line = [asyncio.ensure_future(reads()) for _ in range(2 * THREADS_MAX)], engine._threads.line
-        async with asyncio.timeout(30):
-            while len(line.running) < THREADS_MAX:
-                await asyncio.sleep(0.01)
-        waiting = asyncio.ensure_future(anext(engine.run("SELECT 1", {})))
-        await asyncio.sleep(0.05)
-        before = len(line.waiting)
-        waiting.cancel()
-        done, _ = await asyncio.wait([waiting], timeout=10)
-        assert waiting in done
-        assert waiting.cancelled()
-        assert len(line.waiting) == before - 1
-        arrived.set()
-        assert (await anext(engine.run("SELECT 1", {}))).num_rows == 1
-        assert {batch.num_rows for batch in await asyncio.gather(*others)} == {1}
-
-    try:
-        asyncio.run(queue())
-    finally:
-        engine.close()
-
-
-def test_a_query_that_is_cancelled_twice_is_over_before_what_it_reads_is_closed() -> None:
-    """By its client, and then by the end of the connection: its thread waits for a page meanwhile."""
-    schema, engine = pa.schema([("n", pa.int64())]), Engine()
-    asked, arrived, is_closed = asyncio.Event(), asyncio.Event(), False
-
-    async def pages() -> AsyncIterator[pa.RecordBatch]:
-        nonlocal is_closed
-        try:
-            asked.set()
-            await arrived.wait()
-            yield pa.record_batch([pa.array([1])], schema=schema)
-        finally:
-            is_closed = True
-
-    async def cancelled_twice() -> None:
-        feed = Feed(schema, pages, asyncio.get_running_loop())
-        running = asyncio.ensure_future(anext(engine.run("SELECT sum(n) FROM t", {"t": feed})))
-        await asyncio.wait_for(asked.wait(), 10)
-        for _ in range(2):
-            running.cancel()
-            await asyncio.sleep(0.05)
-            assert not running.done()
-            assert not is_closed
-        arrived.set()
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(running, 10)
-        await asyncio.sleep(0.05)
-        assert is_closed
-
-    try:
-        asyncio.run(cancelled_twice())
-    finally:
-        engine.close()
 
 
 def test_the_node_has_limits_of_its_own_and_a_session_may_choose_others() -> None:

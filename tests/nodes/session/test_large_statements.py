@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import changes.ddl.statements
-import nodes.execution.select
 from nodes.sql.planner import Planner
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
@@ -17,7 +16,6 @@ COLUMNS = ", ".join(f"c{i} int" for i in range(2000))
 
 @pytest.mark.parametrize(("sql", "where", "what"), [
     pytest.param(VALUES, Planner, "plan", id="planning"),
-    pytest.param(VALUES, nodes.execution.select, "render_parts", id="writing it in the engine's language"),
     pytest.param(f"EXPLAIN {VALUES}", Planner, "plan", id="planning for EXPLAIN"),
     pytest.param(f"CREATE TABLE wide ({COLUMNS})", changes.ddl.statements, "parse", id="a table in a transaction"),
 ])  # fmt: skip
