@@ -300,7 +300,7 @@ class Reading:
         index, after = None if name is None else orders.index_named(descriptor, name), self._row_before(descriptor)
         plan, context = await self.request.plan(transaction, texts.select(descriptor, self.conditions, shown))
         assert isinstance(plan, SelectPlan)
-        if plan.query.simple is None or not plan.needs_no_engine or descriptor.has_hidden_key:
+        if plan.query.simple is None or not plan.is_local or descriptor.has_hidden_key:
             return None
         beyond = None if after is None else self._place_of(transaction, descriptor, index, after)
         is_before, wanted = first is not None and first < 0, None if first is None else abs(first)

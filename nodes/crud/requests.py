@@ -354,7 +354,7 @@ class Request:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""
         plan, context = await self.plan(transaction, text)
         ends = commit and self.in_one_batch
-        if isinstance(plan, SelectPlan) and not plan.needs_no_engine:
+        if isinstance(plan, SelectPlan) and not plan.is_local:
             result = await self.read(transaction, text, context, commit=ends)
         else:
             computing = None if isinstance(plan, SelectPlan) else await self._computing(text)

@@ -55,7 +55,7 @@ class OrderedRead:
     def __post_init__(self) -> None:
         simple = self.plan.query.simple
         assert simple is not None, "conditions on columns of one table"
-        assert self.plan.needs_no_engine, "comparisons with constants are computed here"
+        assert self.plan.is_local, "comparisons with constants are computed here"
         self.simple = simple
         self.table: Table = table_of(self.env, simple.scan)
         self.way = self._way()

@@ -51,7 +51,7 @@ class PointRead:
     def of(cls, env: Environment, plan: SelectPlan) -> "PointRead | None":
         """The plan compiled; None when it is about more than columns of one row whose storage its key says."""
         simple = plan.query.simple
-        if simple is None or not plan.needs_no_engine or plan.copy is not None or simple.where is None:
+        if simple is None or not plan.is_local or plan.copy is not None or simple.where is None:
             return None
         pinned = simple.scan.pinned_key
         if pinned is None or len(conjuncts(simple.where)) != len(pinned):

@@ -77,7 +77,7 @@ async def select_result(
     """
     simple = plan.query.simple
     assert simple is not None, "conditions on columns of one table"
-    assert plan.needs_no_engine, "others are PostgreSQL's"
+    assert plan.is_local, "others are PostgreSQL's"
     way, table = await way_of(env, simple.scan, context), table_of(env, simple.scan)
     writers = plan.columns.writers(context.formats)
     if way.points is not None and len(way.points) <= POINTS_AT_ONCE:

@@ -122,7 +122,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[
     if not scans:
         return ["Result"]
     simple = plan.query.simple
-    if simple is not None and plan.needs_no_engine:
+    if simple is not None and plan.is_local:
         way = access_of(env, simple.scan, context)
         if way.points is not None or way.index is not None:
             return scans[0]

@@ -132,8 +132,8 @@ class CopyPlanner(Planner):
         names = tuple(output.name for output in plan.outputs)
         forced = self._forced("FORCE_QUOTE", options.force_quote, names, descriptor)
         return SelectPlan(
-            plan.query, plan.scans, plan.outputs, plan.columns, plan.needs_no_engine, plan.relations,
-            CopyOut(names, options, forced), plan.is_correlated, plan.views,
+            plan.query, plan.scans, plan.outputs, plan.columns, plan.is_local, plan.relations,
+            CopyOut(names, options, forced), plan.views,
         )  # fmt: skip
 
     def _forced(

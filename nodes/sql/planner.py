@@ -73,10 +73,8 @@ class Planner(Merges):
         is_local = query.simple is not None and query.simple.is_local
         columns = Columns(query.outputs, self.style)
         scans, relations = tuple(self.analyzer.scans), frozenset(self.analyzer.relations)
-        is_correlated, views = self.selects.extent.is_correlated, dict(self.selects.naming.read)
-        return SelectPlan(
-            query, scans, query.outputs, columns, is_local, relations, is_correlated=is_correlated, views=views
-        )
+        views = dict(self.selects.naming.read)
+        return SelectPlan(query, scans, query.outputs, columns, is_local, relations, views=views)
 
     def truncate(self, node: Node) -> TruncatePlan:
         if pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE":

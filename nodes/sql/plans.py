@@ -43,13 +43,12 @@ class SelectPlan:
     scans: tuple[Scan, ...]
     outputs: tuple[Output, ...]
     columns: Columns
-    needs_no_engine: bool = False
+    is_local: bool = False
+    """Its rows can be computed here, one by one."""
     relations: frozenset[str] = frozenset()
     """Those of pg_catalog that it reads."""
     copy: CopyOut | None = None
     """How its rows are sent, when it is a COPY."""
-    is_correlated: bool = False
-    """A subquery in it names columns of the queries around it."""
     views: Mapping[str, ViewInUse] = field(default_factory=dict)
     """Those that its text names."""
 

@@ -1,7 +1,7 @@
 """Limits of what one statement may name: a short text may name much, again and again.
 
-The query engine works out how to do a statement before it does it. The time that takes grows with a high power of how
-many relations and subqueries there are, and it hears of no cancel meanwhile: 4 kB of text kept a thread for hours.
+To work out how to do a statement takes time that grows with a high power of how many relations and subqueries there
+are.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, TOO_MANY_COLUMNS, SqlError
 
 JOINED_MAX = 64
-"""Relations in one FROM: the engine tries orders of joining them."""
+"""Relations in one FROM: orders of joining them are tried."""
 RELATIONS_MAX = 400
 """In all FROMs of a statement."""
 COLUMNS_MAX = 100_000
@@ -27,8 +27,6 @@ class Extent:
     columns: int = 0
     subqueries: int = 0
     with_queries: int = 0
-    is_correlated: bool = False
-    """A subquery names columns of the queries around it."""
 
     def relation(self, columns: int, offset: int) -> None:
         """Count a relation in FROM, of so many columns."""

@@ -150,7 +150,6 @@ class Selects:
         if len(node.locking_clause) or self.named.repeated:
             self._refuse_aggregates(node, targets, having, order)
         self.analyzer.windows = windows
-        self.extent.is_correlated = self.extent.is_correlated or scope.is_reached
         limit = self.clauses.limit(node)
         if limit.has_ties and distinct:
             raise unsupported("DISTINCT with FETCH .. WITH TIES", hint="select the distinct rows in a subquery")
