@@ -1,7 +1,4 @@
-"""Operators over one row: PostgreSQL's results in Python, for statements that need no query engine.
-
-Each function is the twin of a template in `expressions.functions`; `tests/nodes/execution/test_engines.py` runs both.
-"""
+"""Operators over one row: PostgreSQL's results in Python, for statements that are computed here."""
 
 import datetime as dt
 import math
