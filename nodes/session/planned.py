@@ -470,7 +470,7 @@ class PlannedStatements:
 def is_of_one_key(plan: SelectPlan) -> bool:
     """True for a read of one row by its key, of which the node bounds what its values may cost."""
     simple = plan.query.simple
-    return plan.is_local and simple is not None and simple.scan.pinned_key is not None
+    return plan.is_local and plan.copy is None and simple is not None and simple.scan.pinned_key is not None
 
 
 def has_result(statement: Statement) -> bool:
