@@ -37,8 +37,6 @@ class BoundedProtocol(H11Protocol):
     _address = ""
     _head_timer: asyncio.TimerHandle | None = None
     _flush_timer: asyncio.TimerHandle | None = None
-    _is_socket = False
-    """Upgraded to a WebSocket: its request was whole, though h11 is not asked for its end."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -61,10 +59,6 @@ class BoundedProtocol(H11Protocol):
             self._stop_watching()
         self._note_idle()
 
-    def handle_websocket_upgrade(self, event: Any) -> None:
-        super().handle_websocket_upgrade(event)
-        self._is_socket = True
-
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._note_idle()
@@ -86,7 +80,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _note_idle(self) -> None:
-        if self._is_socket or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._leave_idle()
         elif self._address:
             mine = _idle[self._address]

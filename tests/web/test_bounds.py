@@ -228,21 +228,6 @@ def test_connections_that_do_nothing_stop_nobody(site: Site, many_files: None, w
     assert max(seconds) < 1
 
 
-def test_an_open_page_is_no_idle_connection(site: Site, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest idle one of an address gives way to further ones; a page that follows a stream does not."""
-    monkeypatch.setattr("schemalab.http.protocol.IDLE_MAX", 2)
-    headers = {"Cookie": site.cookie(client_of("lea"))}
-    with (
-        ExitStack() as open_connections,
-        connect(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}") as followed,
-    ):
-        assert json.loads(followed.recv(5))["type"] == "hello"
-        idle = [open_connections.enter_context(connected(site)) for _ in range(4)]
-        assert idle[0].recv(1) == b"", "the oldest of those without a request"
-        followed.send(json.dumps({"type": "subscribe", "stream": "cluster"}))
-        assert json.loads(followed.recv(5))["type"] == "snapshot"
-
-
 def test_an_address_has_some_of_all_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schemalab.http.protocol.ADDRESS_MAX", 5)
     with ExitStack() as open_connections:
