@@ -36,7 +36,7 @@ VARIES = (
 """Tokens, times and numbers of rows: different between two answers of the same site."""
 
 
-PLACE = re.compile(r"<(\w+) data-(?:cluster|anywhere)\b.*?</\1>", re.DOTALL)
+PLACE = re.compile(r"<(\w+)\s+data-(?:cluster|anywhere)\b.*?</\1>", re.DOTALL)
 """Ways to a cluster, and the sentences that stand instead where there is none."""
 
 

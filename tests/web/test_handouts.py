@@ -116,7 +116,9 @@ def test_it_is_whole_when_the_tasks_are_done(learner: Client, people: dict[str, 
     page = page_of(learner, jump)
     assert [part for part in hidden_in(jump, "en") if part not in page] == []
     assert re.findall(r'href="/docs/reference/protocol.md#section-2">(C\d)</a', page) == ["C3", "C5", "C4"]
-    assert '<a href="/source/storage/mutations.py"><code>storage/mutations.py</code></a>' in page
+    assert re.search(
+        r'<a\s+data-cluster href="/source/storage/mutations\.py"><code>storage/mutations\.py</code></a>', page
+    )
 
 
 def test_a_visitor_is_a_learner_who_has_done_nothing(db: None, jump: Book) -> None:

@@ -227,8 +227,8 @@ def test_a_chapter_says_what_is_done_on_the_cluster(client_of: ClientOf, monkeyp
     sam, lea = (live_part_of(client_of(name)) for name in ("sam", "lea"))
     assert (sam.count("Not done yet:"), sam.count("Done:")) == (1, 1)
     assert (lea.count("Not done yet:"), lea.count("Done:")) == (2, 0)
-    assert "may submit changes can replay" in lea
-    assert "may submit changes can replay" not in sam
+    assert "needs an account that may submit changes" in lea
+    assert "needs an account that may submit changes" not in sam
 
 
 def test_a_live_part_that_is_done_counts(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:

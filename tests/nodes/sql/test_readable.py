@@ -36,7 +36,17 @@ OTHERS = replace(FLIGHTS, table_id=TableId(8), name="others")
 
 
 TABLES = {"flights": FLIGHTS, "others": OTHERS}
-FACTS = Facts("ann", "schemalab", "owner", "PostgreSQL 18", 42, True, {"TimeZone": "UTC"}.__getitem__, list)
+FACTS = Facts(
+    "ann",
+    "schemalab",
+    "owner",
+    "PostgreSQL 18",
+    42,
+    True,
+    {"TimeZone": "UTC"}.__getitem__,
+    lambda _, to: to or "",
+    list,
+)
 
 
 def placed(text: str, views: Mapping[str, ViewInUse] = NO_VIEWS) -> InPlace:
