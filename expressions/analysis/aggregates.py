@@ -16,6 +16,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.functions import allowed, casts
+from expressions.functions.aggregates import DEVIATIONS
 from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.sqltypes import (
@@ -36,7 +37,6 @@ from expressions.sqltypes import (
     Type,
 )
 from expressions.typed import Call, ColumnRef, Expr, Fragment, bare, is_constant, joined, place_of, sort_key, walk
-from expressions.values.deviations import DEVIATIONS
 from expressions.values.intervals import engine_interval
 
 Node = Any

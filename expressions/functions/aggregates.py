@@ -20,7 +20,8 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from expressions.values.deviations import DEVIATIONS
+
+DEVIATIONS = ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
 
 
 def aggregates() -> Named:

@@ -3,7 +3,6 @@
 arithmetic      operators over one row, of numbers in
 numerics          numbers of any number of digits: results, and how many digits they have
 powers            their roots, logarithms and powers
-deviations        their stddev and variance
 special_functions   factorials, erf, gamma, and angles in degrees
 texts           functions of text
 patterns          LIKE, in linear time

@@ -129,16 +129,8 @@ _SHORTER = (
 """Ways to write the name of a function and its arguments, and what each is looked up as."""
 
 
-def spelled_function(text: str) -> str:
-    """A function with the types of its arguments, as it is looked up."""
-    text = text.lower()
-    for pattern, shorter in _SHORTER:
-        text = re.sub(pattern, shorter, text)
-    return text
-
-
 def _spelled_function() -> str:
-    """The same for the query engine."""
+    """A function with the types of its arguments, as it is looked up."""
     text = "lower(u.x)"
     for pattern, shorter in _SHORTER:
         text = f"regexp_replace({text}, '{pattern}', '{shorter}', 'g')"

@@ -152,10 +152,6 @@ def not_like(text: str, pattern: str) -> bool:
     return not like(text, pattern)
 
 
-def like_any_case(text: str, pattern: str) -> bool:
-    return like(lower(text), lower(pattern))
-
-
 def position(text: str, part: str) -> int:
     """Where the part begins, counted from 1; 0 when it is not there."""
     pass_over(text)

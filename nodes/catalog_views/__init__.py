@@ -4,6 +4,5 @@ relations  the relations that there are: names and types of their columns
 fixed      the one role and database
 own        views of our own: elements in any state, versions, leases, changes, nodes
 of_session relations about the session that asks
-type_names the names that types are found by
 values     values of rows, and numbers of PostgreSQL's own
 """

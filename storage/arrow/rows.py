@@ -96,10 +96,6 @@ class RowReader:
         self._columns = tuple(columns)
         self._kept = concat([])
 
-    @property
-    def kept_bytes(self) -> int:
-        return int(self._kept.values.nbytes)
-
     def feed(self, page: Pairs) -> StoredRows:
         """The rows that are complete with `page`."""
         joined = concat([self._kept, page]) if len(self._kept) else page
