@@ -29,7 +29,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 
 from catalog.live import snapshot
 from catalog.live.database_reads import read
-from catalog.live.frames import writer_of
+from catalog.live.frames import note_opened, writer_of
 from catalog.live.relay import Event, relay
 from catalog.live.single_flight import SharedReads
 from catalog.pace import Bucket
@@ -110,6 +110,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.counted_for = user.pk
         sockets[user.pk] += 1
         await self.accept()
+        note_opened(self.scope)
         self.session_key = self.scope["session"].session_key or ""
         self.session_hash = self.scope["session"].get(HASH_SESSION_KEY, "")
         await self.send_json(snapshot.hello())

@@ -2,7 +2,8 @@
 
 A server's frames are not masked (RFC 6455, section 5.1): the same message is the same bytes for every socket. Through
 ASGI it would cost each of them a turn of a task, five calls and a frame of its own, which is most of what two hundred
-sockets cost (`tools/bench/watchers.py`). So an application is given `write`, and may use it beside its messages.
+sockets cost (`tools/bench/watchers.py`). So an application is given `write`, and may use it beside its messages. It is
+given `opened`, too: by that it says that a socket is somebody's open page, which bounds for idle connections spare.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 
 EXTENSION = "schemalab.frames"
-"""Its name in a scope's extensions: {"write": `FramedProtocol.write`}."""
+"""Its name in a scope's extensions: {"write": `FramedProtocol.write`, "opened": `FramedProtocol.opened`}."""
 
 
 CLOSE_S_MAX = 1.0
@@ -25,11 +26,17 @@ class FramedProtocol(WebSocketsSansIOProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.close_timeout = CLOSE_S_MAX
+        self.opened: Callable[[], None] = _nothing
+        """What whoever bounds idle connections does once this is an open page, or is gone."""
 
     async def run_asgi(self) -> None:
         extensions: dict[str, Any] = self.scope["extensions"]
-        extensions[EXTENSION] = {"write": self.write}
+        extensions[EXTENSION] = {"write": self.write, "opened": self.opened}
         await super().run_asgi()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.opened()
+        super().connection_lost(exc)
 
     def write(self, frame: bytes) -> bool:
         """Write the frame of a whole message. False, and nothing is written, where it cannot be sent right now: the
@@ -56,3 +63,11 @@ def writer_of(scope: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
     """`FramedProtocol.write` of this socket; None of a server that has no such thing."""
     found: Callable[[bytes], bool] | None = scope.get("extensions", {}).get(EXTENSION, {}).get("write")
     return found
+
+
+def note_opened(scope: Mapping[str, Any]) -> None:
+    """Say that this socket is an open page of somebody who is signed in."""
+    scope.get("extensions", {}).get(EXTENSION, {}).get("opened", _nothing)()
+
+
+def _nothing() -> None: ...

@@ -4,6 +4,7 @@ uvicorn bounds how many connections there are, and refuses everybody beyond that
 
     a request's head         comes within `HEAD_S_MAX`; its body is bounded by `schemalab.http.request_bounds`
     idle connections         at most `IDLE_MAX` of an address have no whole request; the oldest gives way
+    sockets                  are idle, too, until somebody who is signed in follows a page by them
     connections              at most `ADDRESS_MAX` of an address, open pages included; further ones are refused
     answers                  are read: one of which nothing is taken for `FLUSH_S` ends its connection
 
@@ -18,6 +19,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from catalog.live.frames import FramedProtocol
 from nodes.people.attempts import network_of
 
 HEAD_S_MAX = 10.0
@@ -58,6 +60,12 @@ class BoundedProtocol(H11Protocol):
         else:
             self._stop_watching()
         self._note_idle()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        super().handle_websocket_upgrade(event)
+        socket = self.transport.get_protocol()
+        if isinstance(socket, FramedProtocol):
+            socket.opened = self._leave_idle
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -24,7 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from catalog.live import consumers
-from schemalab.http.protocol import BoundedProtocol
+from schemalab.http.protocol import BoundedProtocol, _idle
 from schemalab.launch.procfile import read_procfile
 from tests.web.conftest import Site
 
@@ -226,6 +226,41 @@ def test_connections_that_do_nothing_stop_nobody(site: Site, many_files: None, w
         client.close()
     assert set(statuses) == {b"200"}
     assert max(seconds) < 1
+
+
+def test_an_open_page_is_no_idle_connection(site: Site, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest idle one of an address gives way to further ones; a page that follows a stream does not."""
+    monkeypatch.setattr("schemalab.http.protocol.IDLE_MAX", 2)
+    headers = {"Cookie": site.cookie(client_of("lea"))}
+    with (
+        ExitStack() as open_connections,
+        connect(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}") as followed,
+    ):
+        assert json.loads(followed.recv(5))["type"] == "hello"
+        idle = [open_connections.enter_context(connected(site)) for _ in range(4)]
+        assert idle[0].recv(1) == b"", "the oldest of those without a request"
+        followed.send(json.dumps({"type": "subscribe", "stream": "cluster"}))
+        assert json.loads(followed.recv(5))["type"] == "snapshot"
+
+
+def test_a_socket_that_has_ended_is_no_idle_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schemalab.http.protocol.IDLE_MAX", 2)
+    with connected(site) as kept:
+        for _ in range(3):
+            with connected(site) as left:
+                left.sendall(HANDSHAKE)
+                assert left.recv(65536).startswith(b"HTTP/1.1 101 ")
+            until_left(1)
+        kept.sendall(b"GET /alive HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert kept.recv(65536).startswith(b"HTTP/1.1 204 ")
+
+
+def until_left(count: int) -> None:
+    """Wait until as many connections are idle, of all addresses."""
+    deadline = time.monotonic() + 5
+    while sum(map(len, list(_idle.values()))) != count:
+        assert time.monotonic() < deadline, "who leaves makes room"
+        time.sleep(0.01)
 
 
 def test_an_address_has_some_of_all_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
