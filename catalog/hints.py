@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from catalog.text.message import Text, to_json
+
 log = logging.getLogger(__name__)
 
 EXPIRES_S = 10.0
@@ -36,7 +38,7 @@ def celery_app() -> Any:
 
 def gave_up() -> dict[str, Any]:
     """The answer to a search that was begun `BEGINNINGS_MAX` times and never ended."""
-    return {"verdict": "unknown", "why": f"gave up after {BEGINNINGS_MAX} attempts"}
+    return {"verdict": "unknown", "why": to_json(Text("it gave up after {n} attempts", {"n": BEGINNINGS_MAX}))}
 
 
 def send_hint(ask: Callable[..., object], number: int, what: str) -> None:

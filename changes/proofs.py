@@ -25,7 +25,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from catalog.hints import BEGINNINGS_MAX, celery_app, gave_up, sent
+from catalog.text.message import from_json
 from catalog.text.numbers import counted
+from catalog.text.sentence import sentence_of
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
@@ -157,6 +159,8 @@ def shown(proof: Proof) -> Json:
         seen: Json = proof.answer.get("sometimes", {})
         found = {"happened": [what for what, did in seen.items() if did]}
         found |= {"never": [what for what, did in seen.items() if not did]}
+        if isinstance(why := proof.answer.get("why"), list):  # else it is in the language of the reader who asked
+            found["why"] = sentence_of(from_json(why))
         return body | proof.answer | found | _in_its_names(proof)
     age_s = (now() - proof.asked_at).total_seconds()
     body["is_over"] = age_s > ASK_AGAIN_S

@@ -31,6 +31,7 @@ from lab.explorer.verdict import Verdict
 from lab.ladders import built_in
 from lab.live import carry_out, holding, replays, sandbox
 from lab.questions import answering
+from lab.texts import Text, to_json
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ ORDERS_S_EACH, ORDERS_S_MAX = 2.0, 60
 
 ORDERS_AFTER_S, ORDERS_REST_S, ORDERS_EXPIRE_S = 60, 1, 3600
 ORDERS_SENT: dict[str, Any] = {"queue": services.QUEUE, "priority": services.AFTER_PROOFS, "retry": False}
-FAILED = {"verdict": "unknown", "why": "the search failed: the log of the process lab says why"}
+FAILED = {"verdict": "unknown", "why": to_json(Text("the search failed: the log of the process lab says why"))}
 
 BEAT = {
     "drop-old-sandboxes": {"task": "lab.tasks.drop_old_sandboxes", "schedule": 10.0, "options": {"expires": 10}},
@@ -93,13 +94,17 @@ def prove_plan(key: str) -> None:
     try:
         parts = parts_of(plan, nodes=NODES)
         known = digest(parts.explored)
-        found = proofs.known_answer(known) or prove_parts(parts.explored, budget=BUDGET).to_json()
+        found = proofs.known_answer(known)
+        if found is None:
+            answer = prove_parts(parts.explored, budget=BUDGET)
+            found = answer.to_json() | {"why": to_json(answer.why)}
         if found["verdict"] == Verdict.PROVED.value and parts.left_out:
-            found |= {"verdict": Verdict.UNKNOWN.value, "why": parts.why_unknown}
+            found |= {"verdict": Verdict.UNKNOWN.value, "why": to_json(parts.why_unknown)}
     except (BadModel, UndefinedState) as error:
-        proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
+        why = error.why if isinstance(error, BadModel) else Text("{why}", {"why": str(error)})
+        proofs.answer(key, _unknown(Text("it cannot be explored: {why}", {"why": why})))
     except SoftTimeLimitExceeded:
-        proofs.answer(key, {"verdict": "unknown", "why": f"gave up after {SECONDS_MAX} s"})
+        proofs.answer(key, _unknown(Text("it gave up after {n} s", {"n": SECONDS_MAX})))
     except Exception:
         log.exception("plan %s has no proof", key[:8])
         proofs.answer(key, FAILED)
@@ -125,11 +130,15 @@ def answer_next_question() -> None:
     try:
         answer = answering.answer_of(question.asked, budget=QUESTION_BUDGET, watch=watch)
     except SoftTimeLimitExceeded:
-        answer = {"verdict": "unknown", "why": f"gave up after {QUESTION_S_MAX} s"}
+        answer = _unknown(Text("it gave up after {n} s", {"n": QUESTION_S_MAX}))
     except Exception:
         log.exception("question %s has no answer", question.pk)
         answer = FAILED
     services.finish(question, answer)
+
+
+def _unknown(why: Text) -> dict[str, Any]:
+    return {"verdict": "unknown", "why": to_json(why)}
 
 
 def usual_plans() -> list[Plan]:

@@ -27,6 +27,7 @@ from typing import NamedTuple
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
 from catalog.text.mistakes import cut, with_short_values
+from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType, Value, to_text
 from expressions import rows
 from expressions.errors import NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
@@ -308,19 +309,28 @@ def row_words(descriptor: Descriptor, key: bytes) -> str:
     return "row " + ", ".join(shown)
 
 
+def version_named(descriptor: Descriptor) -> Sentence:
+    return Sentence("{table}@{version}", table=descriptor.name, version=descriptor.version)
+
+
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:
     """The element whose pair a key is. Raises `StrayKey` when it is none of this table's."""
     if len(key) < PREFIX.size:
         raise StrayKey(f"key {key.hex()} is too short for a pair")
     table, placement, index_id = PREFIX.unpack_from(key)
     if table != descriptor.table_id or placement not in {p.id for p in descriptor.placements}:
-        raise StrayKey(f"key {key.hex()} is of table {table}, placement {placement}, not of {descriptor}")
+        why, version = (
+            "key {key} is of table {table}, placement {placement}, not of {version}",
+            version_named(descriptor),
+        )
+        raise StrayKey(Sentence(why, key=key.hex(), table=table, placement=placement, version=version))
     try:
         if index_id == PRIMARY:
             return _row_pair(descriptor, PlacementId(placement), key[PREFIX.size :])
         return _entry(descriptor, PlacementId(placement), descriptor.index(IndexId(index_id)), key[PREFIX.size :])
     except (UnknownElement, encoding.Undecodable) as error:
-        raise StrayKey(f"key {key.hex()} is no pair of {descriptor}: {error}") from error
+        why = "key {key} is no pair of {version}: {error}"
+        raise StrayKey(Sentence(why, key=key.hex(), version=version_named(descriptor), error=str(error))) from error
 
 
 def _row_pair(descriptor: Descriptor, placement: PlacementId, rest: bytes) -> PairName:

@@ -27,6 +27,8 @@ from catalog.templatetags.glossary import term_link
 from catalog.text.job_nodes import node_in_words
 from catalog.text.phrases import in_other_words, nodes_in_other_words
 from catalog.text.phrases import list_comma as comma_of
+from catalog.text.sentence import Sentence
+from catalog.text.sentence import in_other_words as worded
 
 register = template.Library()
 
@@ -291,7 +293,9 @@ def begins(text: str) -> str:
 def phrase(text: str) -> str:
     """A phrase of the core, such as a step or a warning, in the reader's language."""
     language = get_language() or "en"
-    return str(text) if language.startswith("en") else in_other_words(str(text), gettext)
+    if language.startswith("en"):
+        return str(text)
+    return worded(text, gettext) if isinstance(text, Sentence) else in_other_words(str(text), gettext)
 
 
 def _moment(value: Any) -> datetime | None:

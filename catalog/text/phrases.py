@@ -244,7 +244,6 @@ PHRASES = (
     "a node wrote that knew the newest version of one table and an older one of the other",
     "a row was refused because what it refers to is not there",
     "a row was not let go because another one refers to it",
-    "gave up after {n} attempts",
     # what a verification found
     "{n} violations of {element}",
     "at least {n} violations of {element}",

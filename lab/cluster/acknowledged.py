@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId
+from catalog.text.sentence import Sentence
 from lab.cluster.world import World
 from lab.scripts.text import key_text, stored, value_text
 from storage.pairs import StoredRow, encoded_value, rows_of
@@ -38,7 +39,7 @@ class Acknowledged:
     def gone(self, table: TableId, key: bytes) -> None:
         self.rows.pop((table, key), None)
 
-    def misread(self, world: World, table: TableId) -> Iterator[tuple[int, str]]:
+    def misread(self, world: World, table: TableId) -> Iterator[tuple[int, Sentence]]:
         """The version under which a row is read otherwise than it was acknowledged, and how."""
         for (of, key), done in self.rows.items():
             if of == table:
@@ -48,21 +49,23 @@ class Acknowledged:
                     yield done.version, why
 
 
-def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | None) -> str:
-    """The difference between a row as it is read and as it was acknowledged; "" when there is none."""
-    named = f"row {key_text(descriptor, key).strip('()')}"
+def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | None) -> Sentence | None:
+    """The difference between a row as it is read and as it was acknowledged; None when there is none."""
+    named = key_text(descriptor, key).strip("()")
     if row is None:
-        return f"request {done.request} has acknowledged {named}, which is not there"
+        why = "request {number} has acknowledged row {row}, which is not there"
+        return Sentence(why, number=done.request, row=named)
     columns = [descriptor.column_named(name) for name in sorted(done.values)]
     meant = {column.name: stored(column.type, done.values[column.name], column.length) for column in columns}
     found = {column.name: encoded_value(descriptor, row, column.id) for column in columns}
     if meant == found:
-        return ""
+        return None
     right, read = (
         ", ".join(f"{column.name} = {value_text(column, values[column.name])}" for column in columns)
         for values in (meant, found)
     )
-    return f"request {done.request} has acknowledged {named} with {right}, and it is read as {read}"
+    why = "request {number} has acknowledged row {row} with {right}, and it is read as {read}"
+    return Sentence(why, number=done.request, row=named, right=right, read=read)
 
 
 def _row(world: World, table: TableId, key: bytes) -> StoredRow | None:

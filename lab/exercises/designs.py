@@ -211,7 +211,7 @@ def _judged(
                 return _of_answer(hidden, lines, faults, is_hidden=True)
     except BadModel as error:
         outcome = Outcome.WRONG if faults else Outcome.UNKNOWN
-        return Judgement(outcome, faults, why=str(error))
+        return Judgement(outcome, faults, why=error.why)
     return _of_answer(answer, lines, faults, is_hidden=False)
 
 

@@ -21,7 +21,6 @@ from lab.exercises.grammars import grammar
 from lab.exercises.judgement import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
-from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import NOTHING, Severity, Shown, Text, Verdict
 from lab.texts import names_listed
@@ -397,7 +396,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
             )
         )
     if found.outcome is Outcome.UNKNOWN:
-        remarks.append(Text("neither right nor wrong: {why}", {"why": unknown_text(found.why)}))
+        remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))
     reveal = None
     if task.grammar == "handbooks":
         editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")

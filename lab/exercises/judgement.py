@@ -26,7 +26,7 @@ class Judgement:
     story: tuple[Text, ...] = ()
     bounds: Text = NOTHING
     is_hidden: bool = False
-    why: str = ""
+    why: Text = NOTHING
     model: str = ""
     played: Played | None = None
 
@@ -35,7 +35,7 @@ class Judgement:
         body = asdict(replace(self, played=None)) | {
             name: [texts.to_json(one) for one in some] for name, some in worded.items()
         }
-        body["bounds"] = texts.to_json(self.bounds)
+        body |= {"bounds": texts.to_json(self.bounds), "why": texts.to_json(self.why)}
         body["played"] = None if self.played is None else self.played.to_json()
         return {"verdict": body.pop("outcome").value} | body
 
@@ -50,7 +50,7 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
         tuple(map(texts.from_json, body.get("story", ()))),
         texts.from_json(body["bounds"]) if "bounds" in body else NOTHING,
         body.get("is_hidden", False),
-        body["why"],
+        texts.from_json(body["why"]),
         body.get("model", ""),
         played_from_json(body["played"]) if body.get("played") else None,
     )

@@ -1,20 +1,35 @@
 """Pairs as a question offers them, in words: `entry 1→r1` is how a file names one (`lab.exercises.observations`)."""
 
-from lab.texts import Patterns, Text, read_back
+import re
+
+from lab.texts import Text
 
 NEW_PLACE = " in the new placement"
-
-PAIRS: Patterns = (
-    (r"row (?P<row>\d+)", Text("row {row}")),
-    (r"row (?P<row>\d+) \(a=(?P<value>-?\d+)\)", Text("row {row} with a = {value}")),
-    (r"entry (?P<value>\S+)→r(?P<row>\d+)", Text("the entry a = {value}, which leads to row {row}")),
-    (r"tombstone (?P<value>\S+)→r(?P<row>\d+)", Text("a tombstone in place of the entry a = {value} of row {row}")),
-)
+ROW = re.compile(r"row (\d+)(?: \(a=(-?\d+)\))?")
+ENTRY = re.compile(r"(entry|tombstone) (\S+)→r(\d+)")
 
 
 def pair_text(name: str) -> Text:
-    """A pair in words; one that no pattern knows stands for itself."""
-    pair = read_back(name.removesuffix(NEW_PLACE), PAIRS)
+    """A pair in words; what names none stands for itself."""
+    pair = _pair(name.removesuffix(NEW_PLACE))
     if pair is None:
         return Text("{name}", {"name": name})
     return Text("{pair} in the new placement", {"pair": pair}) if name.endswith(NEW_PLACE) else pair
+
+
+def _pair(name: str) -> Text | None:
+    if found := ROW.fullmatch(name):
+        row, value = found.groups()
+        return (
+            Text("row {row} with a = {value}", {"row": row, "value": value})
+            if value
+            else Text("row {row}", {"row": row})
+        )
+    if found := ENTRY.fullmatch(name):
+        what, value, row = found.groups()
+        entry, tombstone = (
+            Text("the entry a = {value}, which leads to row {row}", {"value": value, "row": row}),
+            Text("a tombstone in place of the entry a = {value} of row {row}", {"value": value, "row": row}),
+        )
+        return entry if what == "entry" else tombstone
+    return None

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from lab.explorer.contents.foreign_keys import effects_of
-from lab.explorer.contents.numbered import Fault
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.model import Model
 from lab.explorer.spaces.config import Impossible
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.verdict import Answer, Verdict
-from lab.explorer.witness import parse
+from lab.explorer.witness import faults_after, parse
+from lab.texts import NOTHING
 
 FOLDER = "explored"
 
@@ -54,15 +54,16 @@ def _file(home: Path, model: Model) -> Path:
 
 def _answer(model: Model, body: dict[str, Any]) -> Answer:
     """The answer that was written; its steps are taken again, so a counterexample that no longer is one is left out."""
-    steps = parse(Plain(effects_of(model)), [step["id"] for step in body["counterexample"]])
+    plain = Plain(effects_of(model))
+    steps = parse(plain, [step["id"] for step in body["counterexample"]])
     return Answer(
         model,
         Verdict(body["verdict"]),
         body["states"],
         body["depth"],
         body["seconds"],
-        body["why"],
-        tuple(Fault(one["clause"], one["version"], one["why"]) for one in body["broken"]),
+        NOTHING,
+        faults_after(plain, steps) if steps else (),
         steps,
         body["sometimes"],
     )

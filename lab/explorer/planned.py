@@ -41,6 +41,7 @@ from lab.explorer.plans.program import Program, program, program_of
 from lab.explorer.plans.small_tables import elements_of, tables_of
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
+from lab.texts import Text, Values, clauses, listed
 from storage.buckets import AS_BEGUN
 
 PROMPTLY = Budget(states=500_000, seconds=2.0)
@@ -63,13 +64,14 @@ class Parts:
     """All parts of a plan: those that have a model, and of each that has none why."""
 
     explored: tuple[Part, ...]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Text, ...] = ()
 
     @property
-    def why_unknown(self) -> str:
+    def why_unknown(self) -> Text:
         """The reason to show when all that can be explored is proved, and something can't."""
-        proved = "; ".join(map(str, self.explored))
-        return f"a part of it cannot be explored: {'; '.join(self.left_out)}. The rest is proved: {proved}"
+        proved = [listed([element.text for element in part.elements]) for part in self.explored]
+        values: Values = {"why": clauses(self.left_out), "proved": clauses(proved)}
+        return Text("a part of it cannot be explored: {why}. The rest is proved: {proved}", values)
 
 
 def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
@@ -133,7 +135,7 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
     explored += [_part(plan, (one,), nodes=nodes) for one in dict.fromkeys(alone) if one not in covered]
     if not explored:
         raise left_out[0] if left_out else BadModel("names and defaults move no pair: there is nothing to explore")
-    return Parts(tuple(explored), tuple(map(str, left_out)))
+    return Parts(tuple(explored), tuple(error.why for error in left_out))
 
 
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:

@@ -24,7 +24,7 @@ from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import NoWitness, Steps, faults_after, from_atomic, from_plain
-from lab.texts import Text
+from lab.texts import NOTHING, Text
 
 
 def expected(model: Model, program: Program) -> list[int]:
@@ -86,7 +86,7 @@ class Answer:
     states: int
     depth: int
     seconds: float
-    why: str = ""
+    why: Text = NOTHING
     faults: tuple[Fault, ...] = ()
     steps: Steps = ()
     sometimes: dict[str, bool] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Answer:
             "depth": self.depth,
             "seconds": round(self.seconds, 3),
             "sometimes": self.sometimes,
-            "why": self.why,
+            "why": str(self.why),
             "broken": [{"clause": f.clause, "version": f.version, "why": f.why} for f in self.faults],
             "counterexample": counterexample,
         }

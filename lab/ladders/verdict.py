@@ -116,7 +116,7 @@ class Answered:
     is_finished: bool = False
     tried: tuple[tuple[int, ...], ...] = ()
     happened: tuple[Text, ...] = ()
-    why: str = ""
+    why: Text = NOTHING
 
     @property
     def anomalies(self) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Answered:
             "is_finished": self.is_finished,
             "tried": [list(row) for row in self.tried],
             "happened": [to_json(one) for one in self.happened],
-            "why": self.why,
+            "why": to_json(self.why),
         }
 
 
@@ -153,7 +153,7 @@ def answered_from_json(body: Mapping[str, Any]) -> Answered:
         body["is_finished"],
         tuple(map(tuple, body["tried"])),
         tuple(map(from_json, body["happened"])),
-        body["why"],
+        from_json(body["why"]),
     )
 
 

@@ -88,7 +88,7 @@ class Cases:
     """All cases of a plan, and of what has no model, why."""
 
     cases: tuple[Case, ...]
-    without_model: tuple[str, ...] = ()
+    without_model: tuple[Text, ...] = ()
 
 
 def cases_of(plan: Plan) -> Cases:
@@ -96,7 +96,7 @@ def cases_of(plan: Plan) -> Cases:
     try:
         parts = parts_of(plan, nodes=NODES)
     except BadModel as error:
-        return Cases((), (str(error),))
+        return Cases((), (error.why,))
     by_digest: dict[str, list[Part]] = {}
     for part in parts.explored:
         by_digest.setdefault(digest([part]), []).append(part)

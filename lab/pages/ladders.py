@@ -25,11 +25,10 @@ from lab.models import Question
 from lab.pages.ladder_words import titles_of
 from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
-from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.model.setups import NAMES
 from lab.sessions.names import MODEL_NAMES, Names, names_in
 from lab.sessions.session import BadSession, Session, encode
-from lab.texts import NOTHING
+from lab.texts import NOTHING, from_json
 
 
 @require_POST
@@ -73,13 +72,9 @@ def _looked(question: Question, predicted: str, names: Names) -> dict[str, Any]:
         return shown
     order = order_from_json(question.asked["order"])
     if "runs" not in shown:
-        failed = Answered(Verdict.UNKNOWN, states=0, bounds=NOTHING, marks=(), why=shown.get("why", ""))
+        failed = Answered(Verdict.UNKNOWN, states=0, bounds=NOTHING, marks=(), why=from_json(shown["why"]))
         return {"state": "done", "kept": False} | described(order, failed, predicted, names)
     return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted, names)
-
-
-def _title_of_unknown(why: str) -> str:
-    return _("No verdict: {why}").format(why=say(unknown_text(why)))
 
 
 def described(order: Order, found: Answered, predicted: str, names: Names = MODEL_NAMES) -> dict[str, Any]:
@@ -103,7 +98,7 @@ def described(order: Order, found: Answered, predicted: str, names: Names = MODE
 
 def _title(order: Order, found: Answered, run: Run | None) -> str:
     if found.verdict is Verdict.UNKNOWN or run is None:
-        return _title_of_unknown(found.why)
+        return _("No verdict: {why}").format(why=say(found.why))
     if found.verdict is Verdict.VIOLATED:
         name = say(anomaly_text(run.anomaly, order.model.kind))
         return _("Broken at step {n}: {what}").format(n=len(run.frames) - 1, what=name)

@@ -260,7 +260,7 @@ def _planned(form: Form) -> dict[str, Any]:
         "plan": shown,
         "ladder": [rung | {"tables": []} for rung in rungs(shown["steps"])],
         "cases": [_case_json(number, one) for number, one in enumerate(cases.cases[:CASES_SHOWN_MAX])],
-        "without_model": cases.without_model,
+        "without_model": [say(one) for one in cases.without_model],
     }
 
 

@@ -15,7 +15,6 @@ from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
 from lab.questions.search import Question, from_json, last_point
-from lab.sessions.model.fault_texts import fault_text, unknown_text
 from lab.sessions.model.setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
@@ -69,11 +68,11 @@ def worded(question: models.Question) -> dict[str, Any]:
     session = from_json(question.asked).session
     names = names_of(setup_named(session.setup), session)
     bounds = text_from_json(shown["bounds"]) if "bounds" in shown else NOTHING
-    shown |= {"why": say(unknown_text(shown["why"])), "bounds": say(bounds)}
+    shown |= {"why": say(text_from_json(shown["why"])), "bounds": say(bounds)}
     broken = shown.get("broken", ())
     return shown | {
         "broken": [
-            one | {"why": say(names.text(fault_text(one["why"]))), "version": names.version(one["version"])}
+            one | {"why": say(names.text(text_from_json(one["why"]))), "version": names.version(one["version"])}
             for one in broken
         ]
     }

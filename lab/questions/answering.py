@@ -11,6 +11,7 @@ from lab.ladders import verdict
 from lab.ladders.order import order_from_json
 from lab.questions import search
 from lab.sessions.session import BadSession
+from lab.texts import Text, to_json
 
 BUDGET = Budget(states=1_000_000, seconds=30.0)
 
@@ -22,7 +23,8 @@ def answer_of(asked: Json, *, budget: Budget = BUDGET, watch: Watch) -> Json:
     try:
         return _found(asked, budget, watch)
     except (BadSession, designs.Malformed) as error:
-        return {"verdict": "unknown", "why": str(error)}
+        why = error.why if isinstance(error, designs.Malformed) else Text("{why}", {"why": str(error)})
+        return {"verdict": "unknown", "why": to_json(why)}
 
 
 def _found(asked: Json, budget: Budget, watch: Watch) -> Json:

@@ -16,12 +16,13 @@ from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Verdict, explore_spaces
 from lab.questions.aimed import AimedAtomic, AimedPlain, why_not_from
 from lab.questions.goal import DAMAGE, Goal, goal_from_json
+from lab.sessions.model.fault_texts import fault_text
 from lab.sessions.model.session import machine_of
 from lab.sessions.model.setups import model_of, without_names
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
-from lab.texts import Text
+from lab.texts import NOTHING, Text
 from lab.texts import to_json as text_to_json
 
 
@@ -46,7 +47,7 @@ class Answer:
     depth: int
     seconds: float
     bounds: Text
-    why: str = ""
+    why: Text = NOTHING
     steps: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
 
@@ -57,9 +58,12 @@ class Answer:
             "depth": self.depth,
             "seconds": round(self.seconds, 3),
             "bounds": text_to_json(self.bounds),
-            "why": self.why,
+            "why": text_to_json(self.why),
             "steps": list(self.steps),
-            "broken": [{"clause": one.clause, "version": one.version, "why": one.why} for one in self.faults],
+            "broken": [
+                {"clause": one.clause, "version": one.version, "why": text_to_json(fault_text(one.why))}
+                for one in self.faults
+            ],
         }
 
 

@@ -49,7 +49,7 @@ def judge(task: Design, lines: Sequence[str], budget: LabBudget, watch: Watch | 
     try:
         found = plans.explored(task.elements, lines, bounded)
     except Stopped:
-        return Judgement(Outcome.UNKNOWN, why=f"was stopped after {explored} states")
+        return Judgement(Outcome.UNKNOWN, why=Text("it was stopped after {n} states", {"n": explored}))
     narrator = Narrator(found.model)
     bounds, played = narrator.bounds(), played_of(found)
     if found.verdict == BROKEN:
@@ -59,7 +59,7 @@ def judge(task: Design, lines: Sequence[str], budget: LabBudget, watch: Watch | 
             Outcome.WRONG, (why,), (finding.kind,), ids_of(found.model, finding), bounds=bounds, played=played
         )
     if found.verdict != PROVED:
-        return Judgement(Outcome.UNKNOWN, bounds=bounds, why=f"gave up after {explored} states")
+        return Judgement(Outcome.UNKNOWN, bounds=bounds, why=Text("it gave up after {n} states", {"n": explored}))
     if not _arrives(found, task):
         why = Text("nothing breaks, but the rollout has not come to its end")
         return Judgement(Outcome.WRONG, (why,), bounds=bounds, played=played)

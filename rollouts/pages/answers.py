@@ -36,7 +36,7 @@ def answer(text: str, *, worlds: int, seconds: float, watch: Watch) -> Json:
     try:
         return _report_json(check(text, budget=budget, repair=True))
     except Stopped:
-        return {"verdict": UNKNOWN, "why": f"was stopped after {explored} states"}
+        return {"verdict": UNKNOWN, "why": to_json(Text("it was stopped after {n} states", {"n": explored}))}
 
 
 def _report_json(report: Report) -> Json:

@@ -18,13 +18,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from catalog.text.message import from_json
 from lab import services
 from lab.classroom.selectors import learner_of
 from lab.ladders.played import Played
 from lab.models import Question
 from lab.pages.ladder_form import answer_of
 from lab.pages.words import say, speaker
-from lab.sessions.model.fault_texts import unknown_text
 from rollouts.file import SCHEMA_LAB
 from rollouts.pages.answers import PLAYED, played_in, worded
 from rollouts.pages.links import TEXT_MAX, BadLink, linked, on_another_database, text_in
@@ -130,7 +130,7 @@ def _answer(question: Question) -> dict[str, Any]:
     found = services.shown(question)
     played = played_in(found)
     shown = worded({name: one for name, one in found.items() if name != PLAYED}, speaker())
-    shown["why"] = say(unknown_text(shown.get("why", "")))
+    shown["why"] = say(from_json(shown["why"])) if "why" in shown else ""
     text = question.asked["rollout"]
     link, other = linked(text), linked(on_another_database(text))
     is_on_lab = f'"{SCHEMA_LAB}"' not in on_another_database(text).partition("\n")[0]

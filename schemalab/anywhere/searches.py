@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from catalog.text.message import Text, to_json
+
 LOOK_EVERY_S = 0.3
 
 log = logging.getLogger(__name__)
 
-FAILED = {"verdict": "unknown", "why": "the search failed: the browser's console says why"}
+FAILED = {"verdict": "unknown", "why": to_json(Text("the search failed: the browser's console says why"))}
 
 
 class Queue:

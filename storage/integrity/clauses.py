@@ -18,11 +18,12 @@ from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, PlacementId, State, TableId
+from catalog.text.sentence import Sentence
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
 from storage.encoding import Undecodable
 from storage.integrity.constraints import constraint_violations
-from storage.integrity.offenders import Offender, broken_words, dangling_words, duplicate_words
+from storage.integrity.offenders import Offender, broken_words, dangling_words, duplicate_words, row_named
 from storage.integrity.references import Place, place_of, refers_to
 from storage.mutations import entry_bucket, unique_bucket
 from storage.pairs import (
@@ -38,6 +39,7 @@ from storage.pairs import (
     row_bucket,
     row_words,
     rows_of,
+    version_named,
 )
 
 __all__ = ["Pairs", "Referenced", "Violation", "check", "element_label", "label", "row_words"]
@@ -73,7 +75,7 @@ class Violation:
     clause: str
     storage: int
     key: bytes
-    why: str
+    why: str  # a `Sentence` in all that this package finds
     offender: Offender | None = field(default=None, compare=False)
     sqlstate: str | None = field(default=None, compare=False)
 
@@ -119,7 +121,7 @@ def label(kind: Kind, number: int) -> str:
 def owner_words(descriptor: Descriptor, owner: bytes) -> str:
     """The row that an entry says it is of, for people, whatever bytes stand in its place."""
     try:
-        return row_words(descriptor, owner)
+        return row_named(descriptor, owner)
     except Undecodable:
         return f"a row whose key cannot be read ({owner.hex()})"
 
@@ -159,26 +161,36 @@ class _Table:
         except StrayKey as error:
             index = int.from_bytes(key[6:8]) if len(key) > 8 else 0  # 0: it is an entry of none
             if index and all(known.id != index for known in self.descriptor.indexes):
-                return "C3", f"an entry of index {index}, which {self.descriptor} does not contain"
-            return ("C3" if index else "C7"), str(error)
+                return "C3", self._unknown_index(index)
+            return ("C3" if index else "C7"), error.args[0]
         placement = next(p for p in self.descriptor.placements if p.id == name.placement)
         if self.descriptor.state is State.ABSENT:
             clause = "C1" if name.index == PRIMARY else "C3"
-            return clause, f"a pair is left of {self.descriptor.name}, which {self.descriptor} does not contain"
+            why, version = "a pair is left of {table}, which {version} does not contain", version_named(self.descriptor)
+            return clause, Sentence(why, table=self.descriptor.name, version=version)
         if placement.state is State.ABSENT:
-            return "C7", f"{self.descriptor.name} has no such placement now"
+            return "C7", Sentence("{table} has no such placement now", table=self.descriptor.name)
         if name.index == PRIMARY:
             return self._orphan_of_row(number, placement, name, value)
         return self._orphan_of_index(number, placement, self.descriptor.index(name.index), name, value)
+
+    def _unknown_index(self, index: int | str) -> Sentence:
+        why = "an entry of index {index}, which {version} does not contain"
+        return Sentence(why, index=index, version=version_named(self.descriptor))
 
     def _orphan_of_row(
         self, number: int, placement: Placement, name: PairName, value: bytes | None
     ) -> tuple[str, str] | None:
         assert name.row_key is not None
-        words = partial(row_words, self.descriptor, name.row_key)  # seldom needed
+        words = partial(row_named, self.descriptor, name.row_key)  # seldom needed
         column = next((c for c in self.descriptor.columns if c.id == name.column), None)
         if name.column != EXISTS and (column is None or column.state is State.ABSENT):
-            return "C1", f"a pair of {words()} is of column {name.column}, which {self.descriptor} does not contain"
+            return "C1", Sentence(
+                "a pair of {row} is of column {column}, which {version} does not contain",
+                row=words(),
+                column=name.column,
+                version=version_named(self.descriptor),
+            )
         if value is None:
             return self._tombstone(placement, column, words)
         if placement.state is not State.PUBLIC and (stale := self._stale_copy(placement, name, value)) is not None:
@@ -186,39 +198,45 @@ class _Table:
         if name.column == EXISTS:
             there = self.rows[placement.id][name.row_key][number]
             home = self.home(placement, row_bucket(self.descriptor, placement, there, self.buckets))
-            return None if home == number else ("C7", f"{words()} lies on storage {number}, its place is {home}")
+            lies = "{row} lies on storage {storage}, its place is {place}"
+            return None if home == number else ("C7", Sentence(lies, row=words(), storage=number, place=home))
         assert column is not None
         stored = self.rows[placement.id].get(name.row_key, {}).get(number)
         if stored is None:
-            return "C1", f"column {column.name} has a value for {words()}, which does not exist"
+            why = "column {column} has a value for {row}, which does not exist"
+            return "C1", Sentence(why, column=column.name, row=words())
         if column.derived is not None and not matches(self.descriptor, column, stored):
-            return "C5", f"column {column.name} has a value for {words()} that does not follow from its source"
+            why = "column {column} has a value for {row} that does not follow from its source"
+            return "C5", Sentence(why, column=column.name, row=words())
         return None
 
     def _stale_copy(self, placement: Placement, name: PairName, value: bytes) -> tuple[str, str] | None:
         """A placement that is not read holds copies: each pair as the row has it now where it is read."""
         assert name.row_key is not None
-        words = partial(row_words, self.descriptor, name.row_key)
+        words = partial(row_named, self.descriptor, name.row_key)
         rows = self.rows[self.descriptor.placement.id].get(name.row_key, {}).values()
         if not rows:
-            return "C5", f"placement {placement.id} has a copy of {words()}, which does not exist"
+            why = "placement {placement} has a copy of {row}, which does not exist"
+            return "C5", Sentence(why, placement=placement.id, row=words())
         column = name.column
         if column != EXISTS and column is not None and all(row.columns.get(column) != value for row in rows):
-            return "C5", f"placement {placement.id} has a copy of {words()} with a value the row no longer has"
+            why = "placement {placement} has a copy of {row} with a value the row no longer has"
+            return "C5", Sentence(why, placement=placement.id, row=words())
         return None
 
     def _orphan_of_index(
         self, number: int, placement: Placement, index: Index, name: PairName, value: bytes | None
     ) -> tuple[str, str] | None:
         if index.state is State.ABSENT:
-            return "C3", f"an entry of index {index.name}, which {self.descriptor} does not contain"
+            return "C3", self._unknown_index(index.name)
         if value is None:
-            return self._tombstone(placement, index, lambda: f"index {index.name}")
+            return self._tombstone(placement, index, lambda: Sentence("index {index}", index=index.name))
         owner = name.row_key if name.row_key is not None else value
         rows = self.rows[placement.id].get(owner, {}).values()
         words = partial(owner_words, self.descriptor, owner)
         if not rows:
-            return "C5", f"index {index.name} has an entry for {words()}, which does not exist"
+            why = "index {index} has an entry for {row}, which does not exist"
+            return "C5", Sentence(why, index=index.name, row=words())
         wrong = [self._stale_entry(number, placement, index, name, row, words) for row in rows]
         return None if None in wrong else wrong[0]
 
@@ -233,12 +251,15 @@ class _Table:
     ) -> tuple[str, str] | None:
         """Why an entry that is there is not the row's."""
         if index_values(self.descriptor, index, row) != name.values:
-            return "C5", f"index {index.name} has an entry for {words()} with values the row no longer has"
+            why = "index {index} has an entry for {row} with values the row no longer has"
+            return "C5", Sentence(why, index=index.name, row=words())
         if entry_now(self.descriptor, placement, index, row) is None:
-            return "C5", f"index {index.name} has an entry for {words()}, which its condition does not accept"
+            why = "index {index} has an entry for {row}, which its condition does not accept"
+            return "C5", Sentence(why, index=index.name, row=words())
         home = self.home(placement, entry_bucket(self.descriptor, placement, index, row, self.buckets))
         if home != number:
-            return "C5", f"the entry of index {index.name} for {words()} lies on storage {number}, its place is {home}"
+            why = "the entry of index {index} for {row} lies on storage {storage}, its place is {place}"
+            return "C5", Sentence(why, index=index.name, row=words(), storage=number, place=home)
         return None
 
     def _tombstone(
@@ -247,7 +268,7 @@ class _Table:
         candidates = [placement] if element is None else [placement, element]
         if any(e.state is not State.PUBLIC or element_label(e) in self.unfinished for e in candidates):
             return None
-        return "C7", f"a tombstone is left in {where()} although the change has ended"
+        return "C7", Sentence("a tombstone is left in {where} although the change has ended", where=where())
 
 
 def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Referenced]) -> Iterable[Violation]:
@@ -276,7 +297,8 @@ def _repeated(table: _Table, placement: Placement) -> Iterable[Violation]:
 def repeated_row(descriptor: Descriptor, row_key: bytes) -> Violation:
     """The violation by a row that exists on several storages."""
     key = column_key(prefix(descriptor, descriptor.placement.id), row_key)
-    return Violation("C6", 0, key, f"{row_words(descriptor, row_key)} is there more than once, on different storages")
+    why = "{row} is there more than once, on different storages"
+    return Violation("C6", 0, key, Sentence(why, row=row_named(descriptor, row_key)))
 
 
 def _missing_columns(descriptor: Descriptor, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
@@ -284,7 +306,8 @@ def _missing_columns(descriptor: Descriptor, placement: Placement, row: StoredRo
         needs_pair = column.required or column.derived is not None
         if column.state is State.PUBLIC and needs_pair and column.id not in row.columns:
             key = column_key(prefix(descriptor, placement.id), row.key, column.id)
-            yield Violation("C2", number, key, f"{row_words(descriptor, row.key)} has no value of {column.name}")
+            why = Sentence("{row} has no value of {column}", row=row_named(descriptor, row.key), column=column.name)
+            yield Violation("C2", number, key, why)
 
 
 def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
@@ -292,8 +315,9 @@ def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number
         entry = entry_now(table.descriptor, placement, index, row)
         bucket = entry_bucket(table.descriptor, placement, index, row, table.buckets)
         if entry is not None and table.storages[table.home(placement, bucket) - 1].get(entry[0]) != entry[1]:
-            words = row_words(table.descriptor, row.key)
-            yield Violation("C4", number, entry[0], f"index {index.name} has no entry for {words}")
+            why = "index {index} has no entry for {row}"
+            words = row_named(table.descriptor, row.key)
+            yield Violation("C4", number, entry[0], Sentence(why, index=index.name, row=words))
 
 
 def _broken(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Violation]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NOT_NULL, Column, Constraint, State
 from catalog.states import Write, rule
+from catalog.text.sentence import Sentence
 from storage import encoding
 from storage.pairs import CannotDerive, StoredRow, computed, encoded_value
 
@@ -45,7 +46,8 @@ def _nulls(descriptor: Descriptor, row: StoredRow) -> Iterator[Broken]:
     """NULLs in columns that are NOT NULL themselves."""
     for column in descriptor.stored_columns:
         if column.not_null and column.state is State.PUBLIC and _is_null(descriptor, row, column):
-            yield Broken(State.PUBLIC, f"has NULL in {column.name}, which is NOT NULL", column=column)
+            why = Sentence("has NULL in {column}, which is NOT NULL", column=column.name)
+            yield Broken(State.PUBLIC, why, column=column)
 
 
 def _is_null(descriptor: Descriptor, row: StoredRow, column: Column) -> bool:
@@ -67,7 +69,8 @@ def _failed(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> I
     assert constraint.expression is not None, constraint
     try:
         if computed(descriptor, row, constraint.expression, f"constraint {constraint.name}") is False:
-            yield Broken(constraint.state, f"breaks constraint {constraint.name}", constraint)
+            fails = Sentence("breaks constraint {constraint}", constraint=constraint.name)
+            yield Broken(constraint.state, fails, constraint)
     except CannotDerive as cannot:
         why = f"breaks constraint {constraint.name}, which has no value for it: {cannot.why}"
         yield Broken(constraint.state, why, constraint, cannot=cannot)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, ColumnId, Constraint, Index
 from catalog.text.mistakes import cut
+from catalog.text.sentence import Sentence
 from catalog.values.types import FLOATING, WHOLE, SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
 from storage.integrity.constraints import Broken
-from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words
+from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words, text_of
 from storage.reads import reads
 
 BARE = WHOLE | FLOATING | {SqlType.NUMERIC}
@@ -56,19 +57,25 @@ def _key_cells(descriptor: Descriptor, key: bytes) -> Cells:
     return {column.name: _literal(column.type, value) for column, value in typed}
 
 
-def broken_words(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
+def row_named(descriptor: Descriptor, key: bytes) -> Sentence:
+    """A row by its primary key; the value `key` is the key's text alone."""
+    texts = (str(text_of(descriptor, column, data)) for column, data in key_parts(descriptor, key).items())
+    return Sentence("{words}", words=row_words(descriptor, key), key=", ".join(texts))
+
+
+def broken_words(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence:
     """A row and the constraint it breaks."""
-    return f"{offender(descriptor, row, broken)} {broken.why}"
+    return Sentence("{offender} {why}", offender=offender(descriptor, row, broken), why=broken.why)
 
 
-def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
+def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence:
     """The row by its key, and the values that a CHECK read."""
-    words, constraint = row_words(descriptor, row.key), broken.constraint
+    words, constraint = row_named(descriptor, row.key), broken.constraint
     if constraint is None or constraint.rule != CHECK or constraint.expression is None:
         return words
     read = sorted(columns_of(constraint.expression))
     values = (encoding.decode(descriptor.column(c).type, encoded_value(descriptor, row, c))[0] for c in read)
-    return f"{words} with {_values_words(descriptor, read, values)}" if read else words
+    return Sentence("{row} with {values}", row=words, values=_values_words(descriptor, read, values)) if read else words
 
 
 def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> list[tuple[Column, bytes]]:
@@ -78,10 +85,14 @@ def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) 
 
 def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> str:
     """Two rows, by their keys, that have the same encoded values in a unique index."""
-    pair = f"{row_words(descriptor, first)} and {row_words(descriptor, second)}"
-    same = "the same value" if len(index.columns) == 1 else "the same values"
-    shown = _values_words(descriptor, index.column_ids, _decoded(descriptor, index, values))
-    return f"{pair} have {same} {shown} in unique index {index.name}"
+    return Sentence(
+        "{row} and {other} have the same {what} {values} in unique index {index}",
+        row=row_named(descriptor, first),
+        other=row_named(descriptor, second),
+        what="value" if len(index.columns) == 1 else "values",
+        values=_values_words(descriptor, index.column_ids, _decoded(descriptor, index, values)),
+        index=index.name,
+    )
 
 
 def dangling_words(
@@ -92,10 +103,14 @@ def dangling_words(
         encoding.decode(descriptor.column(column).type, value)[0]
         for column, value in zip(foreign_key.columns, values, strict=True)
     ]
-    shown = _values_words(descriptor, foreign_key.columns, typed)
-    missing = _values_words(referenced, foreign_key.reference_columns, typed)
-    there = f"no row of {referenced.name} has {missing}"
-    return f"{row_words(descriptor, row.key)} with {shown} breaks constraint {foreign_key.name}: {there}"
+    return Sentence(
+        "{row} with {values} breaks constraint {constraint}: no row of {table} has {missing}",
+        row=row_named(descriptor, row.key),
+        values=_values_words(descriptor, foreign_key.columns, typed),
+        constraint=foreign_key.name,
+        table=referenced.name,
+        missing=_values_words(referenced, foreign_key.reference_columns, typed),
+    )
 
 
 def values_of_entry(key: bytes) -> bytes:
@@ -111,9 +126,10 @@ def _decoded(descriptor: Descriptor, index: Index, data: bytes) -> Iterable[Valu
         yield value
 
 
-def _values_words(descriptor: Descriptor, columns: Sequence[ColumnId], values: Iterable[Value | None]) -> str:
+def _values_words(descriptor: Descriptor, columns: Sequence[ColumnId], values: Iterable[Value | None]) -> Sentence:
     shown = (_literal(descriptor.column(c).type, value) for c, value in zip(columns, values, strict=True))
-    return f"({', '.join(descriptor.column(c).shown for c in columns)}) = ({', '.join(shown)})"
+    names = ", ".join(descriptor.column(c).shown for c in columns)
+    return Sentence("({columns}) = ({values})", columns=names, values=", ".join(shown))
 
 
 def _literal(sql_type: SqlType, value: Value | None) -> str:

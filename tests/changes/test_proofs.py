@@ -107,10 +107,10 @@ def test_a_plan_that_ends_its_process_again_and_again_is_unknown_for_good(sent: 
         Proof.objects.update(asked_at=now() - timedelta(seconds=proofs.ASK_AGAIN_S + 1))
         proofs.ask(plan)
     assert proofs.begin(key) is None
-    assert proofs.shown(proofs.ask(plan))["why"] == "gave up after 3 attempts"
+    assert proofs.shown(proofs.ask(plan))["why"] == "it gave up after 3 attempts"
     Proof.objects.update(asked_at=now() - timedelta(seconds=proofs.ASK_AGAIN_S + 1))
     before = len(sent)
-    assert proofs.shown(proofs.ask(plan))["why"] == "gave up after 3 attempts"
+    assert proofs.shown(proofs.ask(plan))["why"] == "it gave up after 3 attempts"
     assert len(sent) == before
 
 
@@ -142,7 +142,7 @@ def test_a_part_without_a_model_is_named_and_never_taken_for_proved(worker: None
     both = proofs.ask(services.plan_ahead("ALTER TABLE users ADD boss bigint REFERENCES users").plan)
     both.refresh_from_db()
     assert both.answer["verdict"] == "unknown"
-    assert both.answer["why"].endswith("while column boss is not public. The rest is proved: column boss")
+    assert proofs.shown(both)["why"].endswith("while column boss is not public. The rest is proved: column boss")
 
 
 def test_the_usual_plans_are_proved_before_anybody_asks(worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,10 @@ def test_what_cannot_be_explored_is_unknown_and_says_why(sent: Sent, monkeypatch
     prove_plan(proof.key)
     proof.refresh_from_db()
     assert proof.answer["verdict"] == "unknown"
-    assert proof.answer["why"] == "it cannot be explored: names and defaults move no pair: there is nothing to explore"
+    assert (
+        proofs.shown(proof)["why"]
+        == "it cannot be explored: names and defaults move no pair: there is nothing to explore"
+    )
 
 
 # --- the command

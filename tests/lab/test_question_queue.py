@@ -247,7 +247,7 @@ def test_a_question_that_ends_its_process_again_and_again_is_unknown() -> None:
         Question.objects.update(looked_at=now() - timedelta(seconds=services.LOST_S + 1))
     assert services.begin_next() is None
     made.refresh_from_db()
-    assert services.shown(made)["why"] == "gave up after 3 attempts"
+    assert services.shown(made)["why"] == ["it gave up after {n} attempts", {"n": 3}]
 
 
 def test_a_design_is_judged_by_the_worker(sent: list[str]) -> None:

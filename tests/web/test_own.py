@@ -138,7 +138,8 @@ def test_why_there_is_no_answer_is_said_in_chinese(client_of: ClientOf) -> None:
     lea = client_of("lea")
     lea.cookies["django_language"] = "zh-hans"
     where = asked(lea, "state-2")["Location"]
-    Question.objects.update(answer={"verdict": "unknown", "why": "gave up after 60 s", "steps": [], "states": 5})
+    why = ["it gave up after {n} s", {"n": 60}]
+    Question.objects.update(answer={"verdict": "unknown", "why": why, "steps": [], "states": 5})
     assert "gave up" not in words_of(lea.get(where))
 
 

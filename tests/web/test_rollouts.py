@@ -128,7 +128,7 @@ def test_a_search_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) ->
     tasks.answer_next_question()
     assert len(told) == 1
     made.refresh_from_db()
-    assert made.answer == {"verdict": "unknown", "why": f"was stopped after {told[0]} states"}
+    assert made.answer == {"verdict": "unknown", "why": ["it was stopped after {n} states", {"n": told[0]}]}
     assert f"it was stopped after {told[0]} states" in words(visitor.get(address).content.decode())
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.text.sentence import Sentence
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Pairs, Seen, Slot, Snapshot
 from lab.explorer.contents.self_references import SelfEffects, demands_made
@@ -186,7 +187,8 @@ class LinkedEffects(Effects):
         there = found.rows(parent)
         for at, known in enumerate(acknowledged[: self.model.values], 1):
             if (encoded(at) in there) != (known is not None):
-                yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")
+                why = Sentence("parent {parent} is not as it was acknowledged", parent=at)
+                yield Fault("lost write", parent.version, why)
 
     def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
         """The faults that the versions of both tables which nodes may use find: each relies on what itself bears."""

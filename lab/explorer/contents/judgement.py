@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
+from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType, limit_of
 from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, Snapshot
 from lab.explorer.contents.statements import NO_VALUE, inserted
@@ -29,7 +30,7 @@ from lab.explorer.rules_left_out import Broken
 from storage.encoding import decode
 from storage.integrity.clauses import Violation, check
 from storage.mutations import readable_columns
-from storage.pairs import PairName, StoredRow, name_of, rows_of
+from storage.pairs import PairName, StoredRow, name_of, rows_of, version_named
 
 
 class Judgement(NumberedContents):
@@ -109,7 +110,8 @@ class Judgement(NumberedContents):
         name = self.name_of(violation.key)
         if any(index.id == name.index for index in described.indexes):
             return violation.why
-        return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
+        why, index = "index {index} has an entry, and {version} contains no such index", self.widest.index(name.index)
+        return Sentence(why, index=index.name, version=version_named(described))
 
     def _lost(self, described: Descriptor, found: Snapshot, acknowledged: Acknowledged) -> Iterator[Fault]:
         """Acknowledged rows and values that a reader of this version would not find."""
@@ -117,14 +119,18 @@ class Judgement(NumberedContents):
         for row, value in enumerate(acknowledged, 1):
             there = rows.get(row_key_of(row))
             if (there is None) != (value is None):
-                what = "is missing, though its insert was acknowledged" if there is None else "is back after its delete"
-                yield Fault("lost write", described.version, f"row id = {row} {what}")
+                missing, back = (
+                    "row id = {row} is missing, though its insert was acknowledged",
+                    "row id = {row} is back after its delete",
+                )
+                why = Sentence(missing if there is None else back, row=row)
+                yield Fault("lost write", described.version, why)
             elif there is not None and value != NOT_NAMED:
                 column = value_column(described)
                 read = None if column is None else readable_columns(described, there).get(column.id)
                 if read is not None and read != value:
-                    why = f"row id = {row} reads another value of a than the last one that was acknowledged"
-                    yield Fault("lost write", described.version, why)
+                    other = "row id = {row} reads another value of {column} than the last one that was acknowledged"
+                    yield Fault("lost write", described.version, Sentence(other, row=row, column="a"))
 
     def _read_twice(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
         """Rows that a reader finds in more than one placement: each public one is read."""
@@ -132,7 +138,8 @@ class Judgement(NumberedContents):
         keys = [r.key for p in read for pairs in storages for r in rows_of(described, p, pairs.items())]
         for row in range(1, self.model.rows + 1):
             if keys.count(row_key_of(row)) > 1:
-                yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
+                why = Sentence("row id = {row} is read in both placements", row=row)
+                yield Fault("read twice", described.version, why)
 
     def _unreadable(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
         """Values that a reader of this version meets and its type lacks."""
@@ -144,8 +151,8 @@ class Judgement(NumberedContents):
             if isinstance(number, int) and number >= limit_of(column.type):
                 key, _ = decode(SqlType.BIGINT, row.key)
                 value = number - FIRST_VALUE + 1  # as statements call it
-                why = f"row id = {key} has {value} in a, which the narrower type lacks"
-                yield Fault("unreadable value", described.version, why)
+                why = "row id = {row} has {value} in {column}, which the narrower type lacks"
+                yield Fault("unreadable value", described.version, Sentence(why, row=key, value=value, column="a"))
 
     def _refused(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
         """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
@@ -154,18 +161,18 @@ class Judgement(NumberedContents):
             return
         put = inserted(described, NO_VALUE)
         if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
-            yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
+            why = Sentence("no row can be inserted: {why}", why=self._cannot_name(column))
+            yield Fault("refused writes", described.version, why)
         for key, there in found.rows(described).items():
             if refuses(described, there):
                 row = next(r for r in range(1, self.model.rows + 1) if row_key_of(r) == key)
-                why = f"row id = {row} cannot be changed: {self._cannot_name(column)}"
+                why = Sentence("row id = {row} cannot be changed: {why}", row=row, why=self._cannot_name(column))
                 yield Fault("refused writes", described.version, why)
 
-    def _cannot_name(self, column: Column) -> str:
-        name = (
-            next(constraint.name for constraint in self.widest.constraints) if self.widest.constraints else "a_not_null"
-        )
-        return f"{name} does not hold, and a is {column.state.value}"
+    def _cannot_name(self, column: Column) -> Sentence:
+        name = next((constraint.name for constraint in self.widest.constraints), "a_not_null")
+        why = "{constraint} does not hold, and {column} is {state}"
+        return Sentence(why, constraint=name, column="a", state=column.state.value)
 
 
 def _widest(model: Model) -> tuple[State, ...]:

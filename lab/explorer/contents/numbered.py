@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from catalog.descriptor import Descriptor
+from catalog.text.sentence import Sentence
 from storage.pairs import StoredRow, is_existence, prefix, rows_of
 
 K = TypeVar("K", bound=Hashable)
@@ -104,7 +105,13 @@ class Fault:
 
     clause: str
     version: int
-    why: str
+    why: str  # a `Sentence`
+
+
+def third_version(node: str, version: int, newest: int) -> Fault:
+    """The fault of a node that leases a version older than the newest but one."""
+    why = "{node} leases version {version} beside {newest}"
+    return Fault("two versions", version, Sentence(why, node=node, version=version, newest=newest))
 
 
 class Numbers(Generic[K]):

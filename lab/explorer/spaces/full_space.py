@@ -15,7 +15,7 @@ could be no newer than that (T3), and an older one than the node has by then is 
 from collections.abc import Iterator
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Fault, Seen
+from lab.explorer.contents.numbered import Fault, Seen, third_version
 from lab.explorer.contents.statements import Statement, row_of
 from lab.explorer.plans.program import Do, Stop
 from lab.explorer.rules_left_out import Broken
@@ -257,9 +257,8 @@ class Plain(Hindrances):
         found = []
         for at, table in enumerate(stop.tables):
             leases = reasons.leases_of(tuple((n, v) for n, v, live in self._leases(config, at) if live))
-            for lease in rules.outside_two_versions(leases, table=reasons.TABLE, newest=table.newest, now=0.0):
-                why = f"{lease.node} leases version {lease.version} beside {table.newest}"
-                found.append(Fault("two versions", lease.version, why))
+            outside = rules.outside_two_versions(leases, table=reasons.TABLE, newest=table.newest, now=0.0)
+            found += [third_version(lease.node, lease.version, table.newest) for lease in outside]
         return tuple(found)
 
 

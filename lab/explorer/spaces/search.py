@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from lab.explorer.contents.numbered import Fault, Seen
+from lab.texts import NOTHING, Text
 
 W = TypeVar("W", bound=Hashable)
 LOOK_UP_EVERY = 128
@@ -62,7 +63,7 @@ class Found(Generic[W]):
     seen: int
     path: tuple[W, ...] = ()
     faults: tuple[Fault, ...] = ()
-    why_unknown: str = ""
+    why_unknown: Text = NOTHING
 
 
 def search(
@@ -109,14 +110,14 @@ def search(
     return Found(len(parents), depth, time.monotonic() - began, seen)
 
 
-def _gives_up(progress: Progress, budget: Budget, watch: Watch | None) -> str:
+def _gives_up(progress: Progress, budget: Budget, watch: Watch | None) -> Text:
     if progress.states > budget.states:
-        return f"gave up after {progress.states} states (--max-states {budget.states})"
+        return Text("it gave up after {n} states", {"n": progress.states})
     if progress.seconds > budget.seconds:
-        return f"gave up after {progress.seconds:.0f} s (--max-seconds {budget.seconds:g})"
+        return Text("it gave up after {n} s", {"n": round(progress.seconds)})
     if watch is not None and not watch(progress):
-        return f"was stopped after {progress.states} states"
-    return ""
+        return Text("it was stopped after {n} states", {"n": progress.states})
+    return NOTHING
 
 
 def _path(parents: dict[W, W | None], last: W) -> tuple[W, ...]:

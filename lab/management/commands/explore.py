@@ -137,7 +137,7 @@ class Command(LabCommand):
         for sentence, happened in answer.sometimes.items():
             self.stdout.write(f"{'it happened' if happened else 'NEVER HAPPENED'}: {sentence}")
         if answer.why:
-            self.stdout.write(answer.why)
+            self.stdout.write(str(answer.why))
 
     def _watch(self, interrupts: list[int], *, quiet: bool) -> Callable[[Progress], bool]:
         """Shows progress on a terminal; goes on until it is interrupted."""

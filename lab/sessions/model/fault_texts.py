@@ -1,166 +1,145 @@
-"""The explorer's faults as texts: the product words them in English (`storage.integrity.clauses`), a page in any
-language. Likewise why there is no proof.
+"""The explorer's faults as texts: each is a sentence in English, whose template says what the page's text is.
 
-    index by_a has an entry for row id = 1, which does not exist
+    index {index} has an entry for {row}, which does not exist
     {index} has an entry for row {row}, which does not exist         index by_a, row 1
 
 Rows are named by their number, values as sentences about a model name them: 1 for 11.
 """
 
-import re
-from functools import lru_cache
+from collections.abc import Mapping
 
+from catalog.text.sentence import Sentence
 from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.texts import Patterns, Text, Values, read_back, text_of
+from lab.texts import Text
 
-ROW = r"row id = (?P<row>\d+)"
-PATTERNS: Patterns = (
-    (
-        r"index (?P<index>\S+) has an entry, and (?P<version>\S+) contains no such index",
-        Text("{index} has an entry, and {version} contains no such index"),
+NO_SUCH_INDEX = Text("{index} has an entry, and {version} contains no such index")
+TEXTS: Mapping[str, Text] = {
+    # storage.integrity
+    "index {index} has an entry for {row}, which does not exist": Text(
+        "{index} has an entry for row {row}, which does not exist"
     ),
-    (
-        r"request (?P<number>\d+) has acknowledged row (?P<row>\d+) with (?P<right>.+), and it is read as (?P<read>.+)",
-        Text("request {number} has acknowledged row {row} with {right}, and it is read as {read}"),
+    "index {index} has an entry for {row} with values the row no longer has": Text(
+        "{index} has an entry for row {row} with a value that the row no longer has"
     ),
-    (
-        rf"index (?P<index>\S+) has an entry for {ROW}, which does not exist",
-        Text("{index} has an entry for row {row}, which does not exist"),
+    "index {index} has an entry for {row}, which its condition does not accept": Text(
+        "{index} has an entry for row {row}, which its condition does not accept"
     ),
-    (
-        rf"index (?P<index>\S+) has an entry for {ROW} with values the row no longer has",
-        Text("{index} has an entry for row {row} with a value that the row no longer has"),
+    "index {index} has no entry for {row}": Text("{index} has no entry for row {row}"),
+    "a pair is left of {table}, which {version} does not contain": Text(
+        "a pair of table {table} is left, and {version} does not contain it"
     ),
-    (
-        rf"index (?P<index>\S+) has an entry for {ROW}, which its condition does not accept",
-        Text("{index} has an entry for row {row}, which its condition does not accept"),
+    "a pair of {row} is of column {column}, which {version} does not contain": Text(
+        "row {row} has a value in a column that {version} does not contain"
     ),
-    (rf"index (?P<index>\S+) has no entry for {ROW}", Text("{index} has no entry for row {row}")),
-    (
-        r"a pair is left of (?P<table>\S+), which (?P<version>\S+) does not contain",
-        Text("a pair of table {table} is left, and {version} does not contain it"),
+    "column {column} has a value for {row}, which does not exist": Text(
+        "column {column} has a value for row {row}, which does not exist"
     ),
-    (
-        rf"a pair of {ROW} is of column \d+, which (?P<version>\S+) does not contain",
-        Text("row {row} has a value in a column that {version} does not contain"),
+    "column {column} has a value for {row} that does not follow from its source": Text(
+        "column {column} has a value for row {row} that does not follow from its source"
     ),
-    (
-        rf"column (?P<column>.+) has a value for {ROW}, which does not exist",
-        Text("column {column} has a value for row {row}, which does not exist"),
+    "placement {placement} has a copy of {row}, which does not exist": Text(
+        "placement {placement} has a copy of row {row}, which does not exist"
     ),
-    (
-        rf"column (?P<column>.+) has a value for {ROW} that does not follow from its source",
-        Text("column {column} has a value for row {row} that does not follow from its source"),
+    "placement {placement} has a copy of {row} with a value the row no longer has": Text(
+        "placement {placement} has a copy of row {row} with a value that the row no longer has"
     ),
-    (
-        rf"placement (?P<placement>\d+) has a copy of {ROW}, which does not exist",
-        Text("placement {placement} has a copy of row {row}, which does not exist"),
+    "{row} lies on storage {storage}, its place is {place}": Text(
+        "row {row} lies on storage {storage}, its place is {place}"
     ),
-    (
-        rf"placement (?P<placement>\d+) has a copy of {ROW} with a value the row no longer has",
-        Text("placement {placement} has a copy of row {row} with a value that the row no longer has"),
+    "the entry of index {index} for {row} lies on storage {storage}, its place is {place}": Text(
+        "the entry of {index} for row {row} lies on storage {storage}, its place is {place}"
     ),
-    (
-        rf"{ROW} lies on storage (?P<storage>\d+), its place is (?P<place>\d+)",
-        Text("row {row} lies on storage {storage}, its place is {place}"),
+    "{table} has no such placement now": Text("table {table} has no such placement now"),
+    "key {key} is of table {table}, placement {placement}, not of {version}": Text(
+        "a pair is left of a placement that {version} does not contain"
     ),
-    (
-        rf"the entry of index (?P<index>\S+) for {ROW} lies on storage (?P<storage>\d+), its place is (?P<place>\d+)",
-        Text("the entry of {index} for row {row} lies on storage {storage}, its place is {place}"),
+    "key {key} is no pair of {version}: {error}": Text("a pair is left that {version} does not know"),
+    "an entry of index {index}, which {version} does not contain": NO_SUCH_INDEX,
+    "{row} is there more than once, on different storages": Text("row {row} is stored on more than one storage"),
+    "{row} has no value of {column}": Text("row {row} has no value of {column}"),
+    "has NULL in {column}, which is NOT NULL": Text("row {row} has NULL in {column}, which is NOT NULL"),
+    "{row} with {values} breaks constraint {constraint}: no row of {table} has {missing}": Text(
+        "row {row} with {values} breaks {constraint}: {table} has no such row"
     ),
-    (r"(?P<table>\S+) has no such placement now", Text("table {table} has no such placement now")),
-    (
-        r"key \w+ is of table .+, not of (?P<version>\S+)",
-        Text("a pair is left of a placement that {version} does not contain"),
+    "breaks constraint {constraint}": Text("row {row} with {values} breaks {constraint}"),
+    "{row} and {other} have the same {what} {values} in unique index {index}": Text(
+        "row {row} and row {other} have the same value {values} in {index}"
     ),
-    (r"key \w+ is no pair of (?P<version>[^:]+): .+", Text("a pair is left that {version} does not know")),
-    (
-        rf"a tombstone is left in {ROW} although the change has ended",
-        Text("a tombstone is left in row {row} although the change has ended"),
+    # lab.explorer
+    "index {index} has an entry, and {version} contains no such index": NO_SUCH_INDEX,
+    "row id = {row} is missing, though its insert was acknowledged": Text(
+        "row {row} is missing, though its insert was acknowledged"
     ),
-    (
-        r"a tombstone is left in index (?P<index>\S+) although the change has ended",
-        Text("a tombstone is left in {index} although the change has ended"),
+    "row id = {row} is back after its delete": Text("row {row} is back after its delete"),
+    "row id = {row} reads another value of {column} than the last one that was acknowledged": Text(
+        "row {row} reads another value of {column} than the last one that was acknowledged"
     ),
-    (rf"{ROW} has no value of (?P<column>\S+)", Text("row {row} has no value of {column}")),
-    (
-        rf"{ROW} has NULL in (?P<column>\S+), which is NOT NULL",
-        Text("row {row} has NULL in {column}, which is NOT NULL"),
+    "parent {parent} is not as it was acknowledged": Text("parent {parent} is not as it was acknowledged"),
+    "row id = {row} has {value} in {column}, which the narrower type lacks": Text(
+        "row {row} has {value} in {column}, which the narrower type lacks"
     ),
-    (
-        rf"{ROW} with (?P<values>\S+ = \S+) breaks constraint (?P<constraint>\S+): no row of (?P<table>\S+) has .+",
-        Text("row {row} with {values} breaks {constraint}: {table} has no such row"),
+    "row id = {row} is read in both placements": Text("row {row} is read in both placements"),
+    "no row can be inserted: {why}": Text(
+        "no row can be inserted: {constraint} does not hold, and this version cannot name {column}"
     ),
-    (
-        rf"{ROW} with (?P<values>\S+ = \S+) breaks constraint (?P<constraint>\S+)",
-        Text("row {row} with {values} breaks {constraint}"),
+    "row id = {row} cannot be changed: {why}": Text(
+        "row {row} cannot be changed: {constraint} does not hold, and this version cannot name {column}"
     ),
-    (
-        rf"{ROW} and row id = (?P<other>\d+) have the same value (?P<values>\S+ = \S+) in unique index (?P<index>\S+)",
-        Text("row {row} and row {other} have the same value {values} in {index}"),
+    "{node} leases version {version} beside {newest}": Text("{node} leases version {version} beside {newest}"),
+    # lab.cluster
+    "request {number} has acknowledged row {row}, which is not there": Text(
+        "request {number} has acknowledged row {row}, which is not there"
     ),
-    (
-        rf"{ROW} is missing, though its insert was acknowledged",
-        Text("row {row} is missing, though its insert was acknowledged"),
+    "request {number} has acknowledged row {row} with {right}, and it is read as {read}": Text(
+        "request {number} has acknowledged row {row} with {right}, and it is read as {read}"
     ),
-    (rf"{ROW} is back after its delete", Text("row {row} is back after its delete")),
-    (
-        rf"{ROW} reads another value of (?P<column>a) than the last one that was acknowledged",
-        Text("row {row} reads another value of {column} than the last one that was acknowledged"),
-    ),
-    (r"parent (?P<parent>\d+) is not as it was acknowledged", Text("parent {parent} is not as it was acknowledged")),
-    (
-        rf"{ROW} has (?P<value>\d+) in (?P<column>a), which the narrower type lacks",
-        Text("row {row} has {value} in {column}, which the narrower type lacks"),
-    ),
-    (rf"{ROW} is read in both placements", Text("row {row} is read in both placements")),
-    (
-        r"no row can be inserted: (?P<constraint>\S+) does not hold, and (?P<column>a) is (?P<state>\S+)",
-        Text("no row can be inserted: {constraint} does not hold, and this version cannot name {column}"),
-    ),
-    (
-        rf"{ROW} cannot be changed: (?P<constraint>\S+) does not hold, and (?P<column>a) is (?P<state>\S+)",
-        Text("row {row} cannot be changed: {constraint} does not hold, and this version cannot name {column}"),
-    ),
-    (
-        r"(?P<node>\S+) leases version (?P<version>\d+) beside (?P<newest>\d+)",
-        Text("{node} leases version {version} beside {newest}"),
-    ),
+}
+"""The text of each fault by its template. The values have the same names."""
+
+TOMBSTONE = "a tombstone is left in {where} although the change has ended"
+OF_ROW, OF_INDEX = (
+    Text("a tombstone is left in row {row} although the change has ended"),
+    Text("a tombstone is left in {index} although the change has ended"),
 )
-"""The English of each fault, as the product has it, and the text for it."""
+
+PARTS = frozenset({"offender", "why", "where"})
+"""Values that are parts of the sentence, whose own values are its values."""
 
 
-@lru_cache(maxsize=4096)
 def fault_text(why: str) -> Text:
-    """The text of a fault; what no pattern knows stays in English."""
-    text = read_back(why, PATTERNS)
-    if text is None:
+    """The text of a fault; what has none stays in English."""
+    if not isinstance(why, Sentence):
         return Text("{why}", {"why": why})
-    values: Values = {**text.values}
-    if "version" in values:
-        values["version"] = re.sub(r"^t@", "v", str(values["version"]))
-    if "values" in values:
-        column, _, value = str(values["values"]).partition(" = ")
-        values["values"] = assigned_text(column.strip("()"), re.sub(r"\d+", _as_named, value.strip("()")))
-    return Text(text.template, values)
+    values, template = _values(why), _innermost(why).template
+    if template == TOMBSTONE:
+        return Text((OF_INDEX if "index" in values else OF_ROW).template, values)
+    return Text(TEXTS[template].template, values) if template in TEXTS else Text("{why}", {"why": str(why)})
 
 
-UNKNOWN: Patterns = (
-    (r"gave up after (?P<n>\d+) states.*", Text("it gave up after {n} states")),
-    (r"gave up after (?P<n>\d+) s.*", Text("it gave up after {n} s")),
-    (r"gave up after (?P<n>\d+) attempts", Text("it gave up after {n} attempts")),
-    (r"the search failed: .+", Text("the search failed: the log of the process lab says why")),
-    (r"was stopped after (?P<n>\d+) states", Text("it was stopped after {n} states")),
-)
-"""Why a search came to no verdict."""
+def _innermost(why: Sentence) -> Sentence:
+    """The sentence that says what is wrong: an offender stands before it."""
+    inner = why.values.get("why")
+    return inner if why.template == "{offender} {why}" and isinstance(inner, Sentence) else why
 
 
-def unknown_text(why: str) -> Text:
-    """Why a search came to no verdict; "" when it came to one."""
-    return text_of(why, UNKNOWN)
+def _values(why: Sentence) -> dict[str, str | int | Text]:
+    """The values of a fault and of the sentences in it, as pages name them."""
+    found: dict[str, str | int | Text] = {}
+    for name, value in why.values.items():
+        if not isinstance(value, Sentence):
+            found[name] = value if isinstance(value, int) else str(value)
+        elif name == "values":
+            numbers = str(value.values["values"]).split(", ")
+            found[name] = assigned_text(str(value.values["columns"]), ", ".join(map(_as_named, numbers)))
+        elif name == "version":
+            found[name] = f"v{value.values['version']}"
+        elif "key" in value.values:
+            found["row" if name in PARTS else name] = str(value.values["key"])
+        elif name in PARTS:
+            found |= _values(value)
+    return found
 
 
-def _as_named(number: re.Match[str]) -> str:
-    value = int(number[0])
-    return str(value - FIRST_VALUE + 1 if value >= FIRST_VALUE else value)
+def _as_named(number: str) -> str:
+    return str(int(number) - FIRST_VALUE + 1) if number.isdigit() and int(number) >= FIRST_VALUE else number

@@ -21,7 +21,7 @@ from changes.plan.model import Plan
 from lab.cluster import consistency
 from lab.cluster.control_plane import Without
 from lab.cluster.lines import words_of
-from lab.explorer.contents.numbered import Fault
+from lab.explorer.contents.numbered import Fault, third_version
 from lab.scripts.commands_of import Lab, Refusal, perform
 from lab.sessions import pairs
 from lab.sessions.session import Session
@@ -35,7 +35,7 @@ from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
 POSITIONS_MAX = 4_000
 RULE = re.compile(r"\(([LTXR]\d+)")
 NODE = re.compile(r"(n\d+)[:.]")
-TWO_VERSIONS, LOST = "two versions", "lost write"
+LOST = "lost write"
 
 
 class Copies:
@@ -258,8 +258,7 @@ def _faults(lab: Lab) -> list[Fault]:
     ]
     newest = world.control.newest(T).version
     outside = world.control.outside_two_versions(world.now)
-    why = "{} leases version {} beside {}"
-    found += [Fault(TWO_VERSIONS, one.version, why.format(one.node, one.version, newest)) for one in outside]
+    found += [third_version(one.node, one.version, newest) for one in outside]
     if lab.routers is not None:
         found += [Fault(LOST, version, why) for version, why in lab.routers.acknowledged.misread(world, T)]
     return found

@@ -178,7 +178,7 @@ def test_a_file_that_is_no_answer_counts_as_none(capsys: pytest.CaptureFixture[s
 
 
 def test_the_table_says_which_model_was_not_finished(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(CommandError, match="add-required-column: gave up after .* states") as refused:
+    with pytest.raises(CommandError, match="add-required-column: it gave up after .* states") as refused:
         call_command("explore", "--table", "--max-states", "500")
     assert refused.value.returncode == 3
 

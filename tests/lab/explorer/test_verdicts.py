@@ -59,14 +59,14 @@ def test_a_proof_about_nothing_says_so() -> None:
 @pytest.mark.parametrize(
     ("budget", "why"),
     [
-        pytest.param(Budget(states=500), "--max-states 500", id="states"),
-        pytest.param(Budget(seconds=0.0), "--max-seconds 0", id="seconds"),
+        pytest.param(Budget(states=500), "it gave up after 632 states", id="states"),
+        pytest.param(Budget(seconds=0.0), "it gave up after 0 s", id="seconds"),
     ],
 )
 def test_a_spent_budget_is_neither_proof_nor_counterexample(budget: Budget, why: str) -> None:
     answer = explore(model(), budget=budget)
     assert answer.verdict is Verdict.UNKNOWN
-    assert why in answer.why
+    assert why == str(answer.why)
     assert answer.steps == ()
 
 
@@ -79,7 +79,7 @@ def test_a_search_can_be_watched_and_stopped() -> None:
 
     answer = explore(model(), watch=watch)
     assert (answer.verdict, len(heard)) == (Verdict.UNKNOWN, 3)
-    assert "was stopped" in answer.why
+    assert "was stopped" in str(answer.why)
 
 
 QUICK = [v for v in all_variants().values() if v.breaks and v.model.fence]

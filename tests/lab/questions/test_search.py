@@ -137,7 +137,7 @@ def test_a_spent_budget_and_a_stop_are_unknown() -> None:
 
     stopped = ask(question, budget=PATIENTLY, watch=stop)
     assert (stopped.verdict, len(heard)) == (Verdict.UNKNOWN, 1)
-    assert stopped.why.startswith("was stopped after")
+    assert str(stopped.why).startswith("it was stopped after")
 
 
 def test_a_question_is_stored_and_comes_back() -> None:
