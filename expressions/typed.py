@@ -314,14 +314,13 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
     if not expr.strict:
         return expr.compute(context, *[lambda arg=arg: evaluate(arg, row, context) for arg in expr.args[: expr.reads]])
     values = []
-    for arg in expr.args:
+    for arg in expr.args:  # all of them, before one is looked at: one may fail beside one that is NULL
         if isinstance(arg, ColumnRef):
-            value = row[arg.column_id]
+            values.append(row[arg.column_id])
         else:
-            value = arg.value if isinstance(arg, Literal) else evaluate(arg, row, context)
-        if value is None:
-            return None
-        values.append(value)
+            values.append(arg.value if isinstance(arg, Literal) else evaluate(arg, row, context))
+    if any(value is None for value in values):
+        return None
     return expr.compute(*values)
 
 

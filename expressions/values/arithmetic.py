@@ -243,12 +243,10 @@ def case(_: Any, *thunks: Callable[[], Any]) -> Any:
 def one_of(_: Any, needle: Callable[[], Any], *thunks: Callable[[], Any]) -> bool | None:
     """x IN (..): NULL when it is not found and something compared is NULL."""
     wanted = needle()
-    if wanted is None:
-        return None
     result: bool | None = False
     for thunk in thunks:
         value = thunk()
-        if value is None:
+        if value is None or wanted is None:
             result = None
         elif COMPARISONS["="](wanted, value):
             return True

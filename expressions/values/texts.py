@@ -1,29 +1,24 @@
-"""Functions of text for one row, character by character as the query engine has them.
+"""Functions of text for one row, as PostgreSQL has them under the locale C: only ASCII letters have case.
 
-Case is Unicode's simple mapping, one character for one: neither of a longer spelling (ŉ) nor of where it
-stands (the final sigma). What makes texts longer is refused before it does so beyond what a value may have.
+What makes texts longer is refused before it does so beyond what a value may have.
 """
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from itertools import takewhile
 
 from expressions.errors import SqlError
 from expressions.limits import look_at, pass_over, refuse_length
 from expressions.values.patterns import pattern_of
 
-UPPER_SPECIAL = {"ß": "ẞ"}
-LOWER_SPECIAL = {"İ": "i"}
-CASE_MAX = 0x1FFFF
-"""No character beyond has case."""
-
 
 def upper(text: str) -> str:
-    return _mapped(text, str.upper, _upper)
+    pass_over(text)
+    return text.encode().upper().decode()  # of bytes Python knows ASCII letters alone
 
 
 def lower(text: str) -> str:
-    return _mapped(text, str.lower, _lower)
+    pass_over(text)
+    return text.encode().lower().decode()
 
 
 def escaped_by(pattern: str, escape: str) -> str:
@@ -43,42 +38,6 @@ def escaped_by(pattern: str, escape: str) -> str:
         written.append("\\\\" if char == "\\" and not is_escaped else char)
         is_escaped = False
     return "".join(written)
-
-
-def _mapped(text: str, ascii_only: Callable[[str], str], of: Callable[[str], str]) -> str:
-    if text.isascii():
-        pass_over(text)
-        return ascii_only(text)
-    look_at(len(text))
-    return text.translate(_forms(of))
-
-
-class Forms(dict[int, int | str]):
-    """The other form of each character that was met, by its code."""
-
-    def __init__(self, of: Callable[[str], str]) -> None:
-        super().__init__()
-        self._of = of
-
-    def __missing__(self, code: int) -> int | str:
-        if code > CASE_MAX:
-            return code
-        self[code] = form = self._of(chr(code))
-        return form
-
-
-@cache
-def _forms(of: Callable[[str], str]) -> Forms:
-    return Forms(of)
-
-
-def _upper(char: str) -> str:
-    return next((form for form in (char.upper(), char.title()) if len(form) == 1), UPPER_SPECIAL.get(char, char))
-
-
-def _lower(char: str) -> str:
-    form = char.lower()
-    return form if len(form) == 1 else LOWER_SPECIAL.get(char, char)
 
 
 def concatenated(a: str, b: str) -> str:

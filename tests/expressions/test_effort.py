@@ -1,6 +1,5 @@
 """Functions of text look at so many characters for one row, however the expression is written."""
 
-import sys
 from collections.abc import Callable
 from contextvars import copy_context
 from decimal import Decimal
@@ -84,19 +83,3 @@ def test_a_pattern_of_many_pieces_passes_a_text_once(piece: str) -> None:
 def test_nobody_counts_outside_of_a_node() -> None:
     for _ in range(3):
         assert not texts.like(LONG, "%a_b%")
-
-
-def test_case_is_the_simple_mapping_of_each_character() -> None:
-    chars = "".join(chr(code) for code in range(texts.CASE_MAX + 1) if not 0xD800 <= code < 0xE000)
-    assert texts.upper(chars) == "".join(map(texts._upper, chars))
-    assert texts.lower(chars) == "".join(map(texts._lower, chars))
-    beyond = "".join(map(chr, range(texts.CASE_MAX + 1, sys.maxunicode + 1)))
-    assert beyond.upper() == beyond.title() == beyond.lower() == beyond
-
-
-def test_only_characters_that_are_met_are_mapped() -> None:
-    """All of them take the time of some thousand rows."""
-    asked: list[str] = []
-    forms = texts.Forms(lambda char: (asked.append(char), texts._upper(char))[1])
-    assert ["h\u00e4h\U0002f800".translate(forms) for _ in range(2)] == ["H\u00c4H\U0002f800"] * 2
-    assert asked == ["h", "\u00e4"]
