@@ -2,6 +2,7 @@
 
 proofs      the proof of a plan
 steps       the steps of a change alone
+crossings   how much of our code a statement crosses in a node
 watchers    from a commit to two hundred browsers
 end_to_end  an index as its submitter feels it
 scale/      cost against size

@@ -7,6 +7,7 @@ import platform
 from tests.harness.cluster import running_cluster
 from tools.bench import (
     classroom,
+    crossings,
     crowd,
     end_to_end,
     fill,
@@ -21,7 +22,7 @@ from tools.bench import (
 )
 from tools.bench.report import Figure, write_page
 
-BENCHMARKS = (proofs, steps, watchers, classroom, ladders, end_to_end, fill, jobs, statements, requests)
+BENCHMARKS = (proofs, steps, watchers, classroom, ladders, end_to_end, fill, jobs, statements, crossings, requests)
 
 
 def main() -> None:
