@@ -10,8 +10,9 @@
 import { announce, fill, h, icon, still } from "./ladder-parts.js";
 
 const GLYPHS = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", public: "check", fill: "slashes", verify: "search-check", delete: "x", drain: "hourglass", close: "lock", purge: "x" };
+const MARKS = { ok: ["check", "compatible"], bad: ["x", "not compatible"], wait: ["hourglass", "waits"], open: ["plus"], none: [] };
 const LONG = 5; // more tiles wrap, and stand level
-const DRAG_PX = 6, SLIDE_MS = 180, RISE_PX = 12;
+const DRAG_PX = 6, SLIDE_MS = 180;
 /* The look of a tile: a glyph for each state, or for its work, and its words. */
 export function face(tile) {
   return [...(tile.states.length ? tile.states : [tile.value]).map((state) => GLYPHS[state] && icon(GLYPHS[state])), h("span", {}, tile.text)];
@@ -70,8 +71,8 @@ export class Ladder {
   where(at) {
     const place = this.order.indexOf(at), values = { tile: this.text(at) };
     if (place < 0) return fill(this.words.loose, values);
-    const mark = this.marks()[place], judged = { ok: this.words.compatible, bad: this.words["not compatible"] }[mark.kind];
-    return `${fill(this.words.where, { ...values, n: place + 1, all: this.order.length, before: this.before(place) })}${judged ? ` ${judged}.` : ""}`;
+    const { kind } = this.marks()[place], said = fill(this.words.where, { ...values, n: place + 1, all: this.order.length, before: this.before(place) });
+    return kind === "ok" || kind === "bad" ? `${said} ${this.words[MARKS[kind][1]]}.` : said;
   }
 
   /* A loose tile goes to the end at once; a placed one is picked up, and gaps open. By key each is picked up first. */
@@ -129,43 +130,35 @@ export class Ladder {
   /* A drag begins after some pixels, so a tap stays a tap. The tile itself stands where it would land. */
   press(event, at) {
     if (this.isLocked || event.button > 0) return;
-    const button = this.tiles[at], box = button.getBoundingClientRect(), start = [...this.order];
-    const from = [event.clientX, event.clientY];
+    const button = this.tiles[at], { left, top, width } = button.getBoundingClientRect(), start = this.order, drag = new AbortController();
     let copy = null;
-    const move = (now) => {
-      if (now.pointerId !== event.pointerId) return;
-      if (!copy && Math.hypot(now.clientX - from[0], now.clientY - from[1]) < DRAG_PX) return;
-      if (!copy) {
-        this.held = null;
-        this.lifted = at;
-        copy = button.cloneNode(true);
-        copy.classList.add("drag");
-        copy.style.width = `${box.width}px`;
-        document.body.append(copy);
-      }
-      copy.style.left = `${now.clientX - from[0] + box.left}px`;
-      copy.style.top = `${now.clientY - from[1] + box.top}px`;
-      const next = this.orderAt(at, now.clientX, now.clientY);
-      if (next.join() !== this.order.join()) {
-        this.order = next;
-        this.changed();
-      }
-    };
-    const up = (now) => {
-      if (now.pointerId !== event.pointerId) return;
-      for (const kind of ["pointermove", "pointerup", "pointercancel"]) window.removeEventListener(kind, kind === "pointermove" ? move : up);
+    const on = (kind, act) => window.addEventListener(kind, (now) => { if (now.pointerId === event.pointerId) act(now); }, { signal: drag.signal });
+    const end = (order) => {
+      drag.abort();
       if (!copy) return;
-      if (now.type === "pointercancel") this.order = start;
       copy.remove();
-      this.lifted = null;
-      this.swallows = true;
+      [this.order, this.lifted, this.swallows] = [order, null, true];
       setTimeout(() => { this.swallows = false; });
       this.changed();
       announce(this.where(at));
     };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", up);
-    window.addEventListener("pointercancel", up);
+    on("pointermove", ({ clientX: x, clientY: y }) => {
+      const by = [x - event.clientX, y - event.clientY];
+      if (!copy && Math.hypot(...by) < DRAG_PX) return;
+      if (!copy) {
+        [this.held, this.lifted, copy] = [null, at, button.cloneNode(true)];
+        copy.classList.add("drag");
+        Object.assign(copy.style, { left: `${left}px`, top: `${top}px`, width: `${width}px` });
+        document.body.append(copy);
+      }
+      copy.style.translate = by.map((px) => `${px}px`).join(" ");
+      const next = this.orderAt(at, x, y);
+      if (next.join() === this.order.join()) return;
+      this.order = next;
+      this.changed();
+    });
+    on("pointerup", () => end(this.order));
+    on("pointercancel", () => end(start));
   }
 
   /* The order with a tile where the pointer is; outside of the line it is loose. */
@@ -184,7 +177,9 @@ export class Ladder {
   /* What stands before each tile: of two versions whether they are compatible; before work that the publisher waits. */
   marks() {
     let last = this.data.ground.version;
-    return [...this.order.map((at) => this.data.tiles[at]), ...(this.data.goal && this.order.length ? [this.data.goal] : [])].map(({ isWork, version }) => {
+    const tiles = this.order.map((at) => this.data.tiles[at]);
+    if (this.data.goal && tiles.length) tiles.push(this.data.goal);
+    return tiles.map(({ isWork, version }) => {
       if (isWork) return { kind: this.isSilent ? "none" : "wait" };
       const pair = [last, version], isOk = this.data.pairs[[...pair].sort().join("|")];
       last = version;
@@ -195,10 +190,10 @@ export class Ladder {
   /* A sentence about the whole order. */
   get sentence() {
     if (!this.order.length) return this.words["say empty"];
-    if (this.isSilent) return this.words["say silent"];
     const marks = this.marks(), bad = marks.find((mark) => mark.kind === "bad");
     if (bad) return fill(this.words["say bad"], { one: this.named(bad.pair[0]), other: this.named(bad.pair[1]) });
-    return marks.some((mark) => mark.kind === "ok") ? this.words[this.order.some((at) => this.data.tiles[at].isWork) ? "say ok work" : "say ok"] : this.words["say silent"];
+    if (!marks.some((mark) => mark.kind === "ok")) return this.words["say silent"];
+    return this.words[marks.some((mark) => mark.kind === "wait") ? "say ok work" : "say ok"];
   }
   named(version) { return [this.data.ground, this.data.goal, ...this.data.tiles].find((tile) => tile?.version === version)?.text ?? version; }
 
@@ -224,7 +219,7 @@ export class Ladder {
       one.classList.toggle("lifted", this.lifted === at);
       one.setAttribute("aria-pressed", String(this.held === at));
       const was = old[at], now = one.getBoundingClientRect();
-      if (was && !still.matches && (was.left !== now.left || was.top !== now.top)) one.animate([{ transform: `translate(${was.left - now.left}px, ${was.top - now.top}px)` }, { transform: "none" }], { duration: SLIDE_MS, easing: "ease-out" });
+      if (was && !still.matches) one.animate([{ transform: `translate(${was.left - now.left}px, ${was.top - now.top}px)` }, { transform: "none" }], { duration: SLIDE_MS, easing: "ease-out" });
     });
     if (this.element.contains(focused) && focused !== document.activeElement) focused.focus();
   }
@@ -234,19 +229,20 @@ export class Ladder {
 
   slot(inside, place, level, isWork = false) {
     const one = h("li", { class: `slot ${isWork ? "work" : ""}`, "data-place": place }, inside);
-    one.style.setProperty("--rise", `${-level * RISE_PX}px`);
     one.style.setProperty("--step", level);
     return one;
   }
 
   /* Between two tiles: what is known of them, and a gap that takes the tile which is held. */
   link(kind, place, level) {
-    const word = { ok: this.words.compatible, bad: this.words["not compatible"], wait: this.words.waits }[kind], glyph = { ok: "check", bad: "x", wait: "hourglass", open: "plus" }[kind];
-    const from = this.held === null ? -1 : this.order.indexOf(this.held);
-    const takes = place >= 0 && this.held !== null && !this.isLocked && (from < 0 || (from !== place && from !== place - 1));
-    const gap = takes && h("button", { type: "button", class: "here", "aria-label": fill(this.words["put here"], { tile: this.text(this.held), before: this.before(place) }), onclick: () => { this.place(this.held, from >= 0 && from < place ? place - 1 : place); this.drop(); } }, icon("plus"));
-    const one = h("li", { class: "link", "data-mark": kind }, h("span", { class: "bar" }), word && h("span", { class: "word" }, word), glyph && h("span", { class: "mark", "aria-hidden": "true" }, icon(glyph)), gap);
-    one.style.setProperty("--rise", `${-level * RISE_PX}px`);
+    const [glyph, word] = MARKS[kind], from = this.order.indexOf(this.held), takes = place >= 0 && this.held !== null && (from < 0 || (from !== place && from !== place - 1));
+    const put = () => {
+      this.place(this.held, from >= 0 && from < place ? place - 1 : place);
+      this.drop();
+    };
+    const gap = takes && h("button", { type: "button", class: "here", "aria-label": fill(this.words["put here"], { tile: this.text(this.held), before: this.before(place) }), onclick: put }, icon("plus"));
+    const one = h("li", { class: "link", "data-mark": kind }, h("span", { class: "bar" }), word && h("span", { class: "word" }, this.words[word]), glyph && h("span", { class: "mark", "aria-hidden": "true" }, icon(glyph)), gap);
+    one.style.setProperty("--step", level);
     return one;
   }
 
@@ -263,9 +259,10 @@ export class Ladder {
     for (const one of this.line.querySelectorAll(".flags")) one.remove();
     for (const one of this.line.querySelectorAll(".tile")) one.classList.remove("current", "broke");
     if (!frame) return;
-    for (const place of new Set(Object.values(frame.uses))) {
-      const here = Object.keys(frame.uses).filter((node) => frame.uses[node] === place);
-      this.line.querySelector(`[data-place="${place}"]`)?.append(h("span", { class: "flags" }, here.map((node) => h("span", { class: "flag" }, node))));
+    for (const [node, place] of Object.entries(frame.uses)) {
+      const slot = this.line.querySelector(`[data-place="${place}"]`), flags = slot?.querySelector(".flags") ?? h("span", { class: "flags" });
+      flags.append(h("span", { class: "flag" }, node));
+      slot?.append(flags);
     }
     if (frame.actor) this.line.querySelector(`[data-place="${frame.tile}"] .tile`)?.classList.add(isBroken ? "broke" : "current");
   }
