@@ -51,7 +51,7 @@ def form_of(book: Book, screen: Screen, answered: dict[str, Any], game: Game | N
             goals = [say(goal_text(one)) for one in task.until if one.partition("@")[0] in BROKEN]
             return {"sort": "steps", "steps": json.dumps(answered.get("steps") or screen.start.steps), "goals": goals}
         case Explain() as task:
-            return {"sort": "fields", "fields": _explanation(book, screen, task, answered)}
+            return {"sort": "explanation", "fields": _explanation(book, screen, task, answered)}
         case Design() as task:
             return _design(task, answered)
         case Survive() as task:

@@ -105,7 +105,7 @@ class Learner:
                 self._is_right(screen)  # the page notices by itself
             case Explain() as task:
                 for name, value in (("clause", task.clause), ("step", str(task.step)), ("rule", task.missing)):
-                    self.page.locator(f"select[name={name}]").select_option(value)
+                    self.page.locator(f'input[name={name}][value="{value}"]').check()
                 self._sends()
                 self._is_right(screen)
                 self._was_played()
