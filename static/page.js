@@ -12,6 +12,8 @@
   });
   document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.requestSubmit());
 
+  document.querySelector(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone the row scrolls
+
   /* The server's clock, on which times count; the one at the foot shows it. */
   let ahead = 0;
   const clock = {
