@@ -245,9 +245,15 @@ def latency(ms: float) -> str:
 
 @register.filter
 def as_json(part: Any) -> SafeString:
-    """The part as JSON that can stand in a page: it has no character that HTML reads as its own."""
-    text = json.dumps(part, default=str)
+    """The part as JSON that can stand in a page: it has no character that HTML reads as its own, and no space."""
+    text = json.dumps(part, default=str, ensure_ascii=False, separators=(",", ":"))
     return SafeString(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+@register.filter
+def in_script(part: Any, name: str) -> SafeString:
+    """The part as JSON in a script element: Django's `json_script`, a sixth smaller in Chinese."""
+    return format_html('<script id="{}" type="application/json">{}</script>', name, as_json(part))
 
 
 @register.filter

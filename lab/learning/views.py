@@ -40,7 +40,7 @@ from lab.learning.forms import answer_in, form_of, ghost_of, moves_in, own_steps
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
-from lab.pages.answers import described_setups, without_foresight
+from lab.pages.answers import setup_in_brief, without_foresight
 from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
 from lab.pages.courses.endings import ending
 from lab.pages.courses.seen import Seen, refuse, seen
@@ -252,7 +252,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
     }
     if found.stage is not None:
         context |= {"stage": _stage(place, found), "words": stage_words(kind=setup_named(found.stage.setup).kind)}
-        context["setups"] = [setup for setup in described_setups() if setup["name"] == found.stage.setup]
+        context["setups"] = setup_in_brief(found.stage.setup)
     return render(request, "lab/chapter.html", context)
 
 

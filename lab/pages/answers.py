@@ -79,3 +79,9 @@ def described_setups() -> list[Mapping[str, Any]]:
     """Every set-up as the chooser shows it."""
     say = speaker()
     return [to_json(setup, say) for setup in setups.every_setup().values()]
+
+
+def setup_in_brief(name: str) -> list[Mapping[str, Any]]:
+    """A set-up for a stage that is a part of another page: it cannot be changed there."""
+    found = setups.setup_named(name)
+    return [{"name": name, "kind": found.kind, "about": speaker()(found.about)}]

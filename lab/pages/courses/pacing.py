@@ -23,7 +23,7 @@ from lab.learning.learner import Learner
 from lab.learning.selectors import progress_everywhere
 from lab.models import Course
 from lab.pages.answers import answer as stage_answer
-from lab.pages.answers import described_setups, without_foresight
+from lab.pages.answers import setup_in_brief, without_foresight
 from lab.pages.courses import course_grid
 from lab.pages.courses.chapters import chapters_of, text
 from lab.pages.courses.endings import predictions
@@ -101,7 +101,7 @@ def projector(request: HttpRequest, pk: int) -> HttpResponse:
         shown = stage_answer(session_of(start), at, start.single_steps)
         context["stage"] = without_foresight(shown) if is_hidden else shown
         context["words"] = stage_words(kind=setup_named(start.setup).kind)
-        context["setups"] = [setup for setup in described_setups() if setup["name"] == start.setup]
+        context["setups"] = setup_in_brief(start.setup)
     return render(request, "lab/projector.html", context)
 
 
