@@ -10,7 +10,7 @@
 import { GLYPHS, add, icons, part, set, show } from "./svg.js";
 import { isOpen } from "./scene.js";
 
-const FOLD_S = 30, KEEP_S = 2, FRESH_S = 20, LEAST_S = 60, LANES_MAX = 8, TEAR = 34, TOP = 70, LANE = 40, BAR = 17;
+const SLIVER = 7, FOLD_S = 30, KEEP_S = 2, FRESH_S = 20, LEAST_S = 60, LANES_MAX = 8, TEAR = 34, TOP = 70, LANE = 40, BAR = 17;
 const ROUND = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
 export class Lanes {
@@ -127,14 +127,21 @@ export class Lanes {
     }
   }
 
+  /** A use too short for its words has its version beside it, where the track is free. */
+  #mark(g, history, use, { X, x, y }) {
+    const words = `v${use.version}`, after = history.uses.filter((one) => one.node === use.node && one.version > use.version && (one.version - use.version) % 2 === 0);
+    if (Math.min(Infinity, ...after.map((one) => X(one.began))) - x > 8 * words.length + 6) add(g, "text", { class: "free", x: x + 4, y: y + 13, "font-size": 12.5 }, words);
+  }
+
   #use(svg, history, use, y0, { X, within, end, waits, label, clock, isSlim, w, now }) {
-    const W = this.words, version = history.version(use.version), phase = version?.phase ?? "public", y = y0 + (use.version % 2 ? 0 : 18), [x, right] = within(use.began, use.ended), width = Math.max(1.5, right - x);
+    const W = this.words, version = history.version(use.version), phase = version?.phase ?? "public", y = y0 + (use.version % 2 ? 0 : 18), [x, right] = within(use.began, use.ended), width = Math.max(SLIVER, right - x);
     const g = part(svg, `use ${use.node} ${use.version}`, `chip s-${phase}`, false), wait = waits.find((one) => one.use === use), fell = history.downs.find((down) => down.node === use.node && down.from > use.began && down.from < Math.min(use.ended ?? end, end));
     for (const kind of ["base", "over"]) add(g, "rect", { class: kind, x, y, width, height: BAR, rx: 3, ...(kind === "over" ? { fill: `url(#look-${phase})` } : {}) });
     const from = wait ? Math.max(x, X(wait.from)) : 0, to = wait ? X(Math.min(wait.to ?? end, end)) : 0, room = Math.min(wait ? from : right, fell ? X(fell.from) : right) - x;
     if (room > 18) add(g, "use", { href: `${icons}#${GLYPHS[phase]}`, x: x + 4, y: y + 3, width: 11, height: 11 });
     const words = `v${use.version}: ${label(version?.of, phase)}`, text = room > words.length * (/[\u4e00-\u9fff]/.test(words) ? 11.5 : 6.7) + 26 ? words : room > 46 ? `v${use.version}` : "";
     if (text) add(g, "text", { x: x + 19, y: y + 13, "font-size": 12.5 }, text);
+    else this.#mark(g, history, use, { X, x: x + width, y });
     if (!wait) return;
     add(g, "rect", { class: "hold", x: from, y, width: Math.max(0, to - from), height: BAR, rx: 3 });
     const held = wait.who ?? `v${use.version}`;

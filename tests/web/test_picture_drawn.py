@@ -91,3 +91,14 @@ def test_a_phone_shows_what_is_changed_on_its_first_screen(html: str) -> None:
         assert "If n2 wakes after its lease, the store refuses what it writes." in page.locator(".remedy").inner_text()
         assert any(text.startswith("lease: ") for text in texts(page, "[data-scene] .node.dead .foot"))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("width", [1440, 390], ids=["wide", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "of", [{"held": True}, {"kind": "killed"}, {"kind": "frozen"}], ids=["held", "killed", "frozen"]
+)
+def test_a_wait_is_accessible(html: str, of: dict[str, Any], theme: str, width: int) -> None:
+    with opened(html, width=width, theme=theme) as page:
+        arrive(page, **of)
+        assert violations(page) == []
