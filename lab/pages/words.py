@@ -3,6 +3,7 @@
 Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -14,6 +15,10 @@ from catalog.text.phrases import list_comma
 from lab.sessions.shown import Text
 
 TEMPLATES_MAX = 4096
+HAN = r"[\u4e00-\u9fff]"
+GAPS = re.compile(rf"(?<={HAN}) (?={HAN})|(?<=[0-9A-Za-z_])(?={HAN})")
+"""Where a value in a Chinese sentence has a space too many beside it, or lacks one."""
+
 ONE = " (one)"
 """The end of a key for a single thing: a language without plurals has no words of its own for it."""
 
@@ -26,12 +31,14 @@ def say(text: Text) -> str:
 def speaker() -> Callable[[Text], str]:
     """`say` for many texts: the reader's language is asked for once."""
     language = get_language() or ""
+    is_chinese = language.startswith("zh")
 
     def worded(text: Text) -> str:
         if not text.template:
             return ""
         values = {name: worded(value) if isinstance(value, Text) else value for name, value in text.values.items()}
-        return _translated(language, text.template).format_map(values).replace(" -> ", " \u2192 ")
+        words = _translated(language, text.template).format_map(values).replace(" -> ", " \u2192 ")
+        return GAPS.sub(lambda gap: "" if gap[0] else " ", words) if is_chinese else words
 
     return worded
 
@@ -84,6 +91,8 @@ STAGE: dict[str, str | Promise] = {
     "damage": _("Damage"),
     "all hold": _("every clause holds"),
     "under": _("under {version}"),
+    "colon": pgettext_lazy("before an explanation", ": "),
+    "stop": pgettext_lazy("before a sentence", ". "),
     "clause C1": _("every value belongs to a row and a known column"),
     "clause C2": _("every row has its required values"),
     "clause C3": _("every entry belongs to a known index"),
@@ -110,9 +119,22 @@ STAGE: dict[str, str | Promise] = {
     "name read twice": _("read twice"),
     "name unreadable value": _("unreadable value"),
     "name refused writes": _("refused writes"),
-    "name two versions": _("two versions"),
+    "name two versions": _("too many versions"),
     "name lost message": _("lost message"),
-    "name two editions": _("two editions"),
+    "name two editions": _("too many editions"),
+    # names of rules that forbid a step
+    "rule L1": _("a lease is needed (L1)"),
+    "rule L2": _("two-edition rule (L2)"),
+    "rule L7": _("two-version rule (L7)"),
+    "rule L8": _("grace after a lease (L8)"),
+    "rule L9": _("drain (L9)"),
+    "rule L13": _("unreadable tables (L13)"),
+    "rule R7": _("closed run (R7)"),
+    "rule T1": _("serializable writes (T1)"),
+    "rule T2": _("fence (T2)"),
+    "rule T3": _("snapshot (T3)"),
+    "rule T4": _("deadline (T4)"),
+    "rule X6": _("point of no return (X6)"),
     # head
     "stage": _("Stage"),
     "address is link": _("This page's address is the link: copy it from the address bar."),
@@ -125,7 +147,7 @@ STAGE: dict[str, str | Promise] = {
     "steps": _("Possible steps"),
     "cluster": _("Cluster"),
     "checks": _("Checks"),
-    "no steps": _("Nobody can do anything here."),
+    "no steps": _("No step is possible here."),
     "other steps": _("{n} other steps"),
     "other steps (one)": _("{n} other step"),
     "start over": _("Start over"),
@@ -145,7 +167,7 @@ STAGE: dict[str, str | Promise] = {
     "versions used": _("versions in use: {n}, at most {most}"),
     "too far apart": _("in use together: {which}, which are not neighbours"),
     "leases": _("leases {version}"),
-    "lease over": _("its lease is over"),
+    "lease over": _("its lease has expired"),
     "not used": _("not used"),
     "open transaction": _("Open transaction:"),
     "condition frozen": _("frozen"),
@@ -224,7 +246,7 @@ STAGE: dict[str, str | Promise] = {
     "stop running": _("Stop"),
     "seed": _("Seed"),
     "stop at danger": _("Stop at danger, too"),
-    "stopped at": _("It stopped: {clause} is broken under v{version}."),
+    "stopped at": _("It stopped: {clause}."),
     "nothing left": _("It stopped: there is nothing left to do."),
     "ran far": _("It stopped after {n} steps; nothing broke."),
     "ran far (one)": _("It stopped after {n} step; nothing broke."),
@@ -267,6 +289,19 @@ def named_clause(clause: str) -> str | Promise:
 
 
 ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
+    # names of rules that forbid a step
+    "rule L1": _("a lease is needed (L1)"),
+    "rule L2": _("two-edition rule (L2)"),
+    "rule L7": _("two-version rule (L7)"),
+    "rule L8": _("grace after a lease (L8)"),
+    "rule L9": _("drain (L9)"),
+    "rule L13": _("unreadable tables (L13)"),
+    "rule R7": _("closed run (R7)"),
+    "rule T1": _("serializable writes (T1)"),
+    "rule T2": _("fence (T2)"),
+    "rule T3": _("snapshot (T3)"),
+    "rule T4": _("deadline (T4)"),
+    "rule X6": _("point of no return (X6)"),
     # head
     "lab": _("Lab"),
     "its chapter": _("its chapter"),
@@ -302,7 +337,7 @@ ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
     "violated (one)": _("There is a way, of {n} single step; none is shorter."),
     "open branch": _("Open as a branch"),
     "unknown": _("Unknown: the search did not end."),
-    "nothing saves": _("Nothing that somebody could have done first would have saved it."),
+    "nothing saves": _("No other step before it would have prevented it."),
     "rule saves": _("The rule {rule}, which was left out."),
     "step saves": _("Before step {at}: {step}."),
     "then refused": _("Then this is refused: {step} ({why})"),

@@ -72,4 +72,7 @@ function toTask() {
   if (below > 0) lesson.scrollTop += Math.min(below, task.getBoundingClientRect().top - lesson.getBoundingClientRect().top);
 }
 toTask();
-addEventListener("load", () => requestAnimationFrame(toTask));
+addEventListener("load", () => requestAnimationFrame(() => {
+  toTask();
+  if (root?.hasAttribute("data-play") && getComputedStyle(lesson).overflowY !== "auto") import("./ladder-parts.js").then(({ toSight }) => toSight(root.closest(".lesson-stage")));
+}));

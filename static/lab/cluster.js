@@ -1,16 +1,15 @@
 /* Centre, above: versions and who uses which; messages, plan, clock. As on the page of the real cluster. */
 
 import { html } from "../vendor/preact.js";
-import { Icon, Scroll, State, actorName, classes, edition, say, version } from "./pieces.js";
+import { Icon, Scroll, State, actorName, classes, edition, isTooMany, say, version } from "./pieces.js";
 
 const ALLOWED = 2, LONG_S = 600;
 const NOON_MS = 12 * 3600_000;
-const APART = ["two versions", "two editions"];
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
 
 /* `people`: the nodes are people with handbooks, who use editions. */
 export function Versions({ cluster, verdicts = [], people = false }) {
-  const tables = [...new Set(cluster.versions.map((one) => one.table))], isApart = verdicts.some((one) => APART.includes(one.clause)) && used(cluster, tables[0]).length === ALLOWED;
+  const tables = [...new Set(cluster.versions.map((one) => one.table))], isApart = verdicts.some((one) => isTooMany(one.clause)) && used(cluster, tables[0]).length === ALLOWED;
   return html`<section class="panel versions" aria-labelledby="versions-head">
     <header><h2 id="versions-head">${say(people ? "editions" : "versions")}</h2>
       ${tables.length === 1 && html`<${Pips} used=${used(cluster, tables[0])} people=${people} isApart=${isApart} />`}

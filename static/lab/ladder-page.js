@@ -6,11 +6,12 @@
    [data-ladder-ending]   what is shown when the run has ended */
 
 import { Ladder } from "./ladder.js";
-import { announce, fill, h, icon, still } from "./ladder-parts.js";
+import { announce, fill, h, icon, still, toSight } from "./ladder-parts.js";
 import { LadderStage, Player } from "./ladder-play.js";
 import { Refusal, Server, Unreachable } from "./server.js";
 
 const LOOK_MS = 300;
+const TALL_PX = 760; // below, the ladder runs from top to bottom, and its run stands under it
 
 /* What was tried, folded: its picture is fetched once it is unfolded. */
 function triedFolded(answer, data, order, summary) {
@@ -28,8 +29,7 @@ class Page {
     this.stageBox = h("div", { class: "ladder-run" });
     this.ladder = new Ladder({ data: this.data, order: this.data.order ?? [], isSilent: this.data.isSilent, onChange: () => this.changed() });
     if (!document.getElementById("ladder-then")) root.append(h("p", { class: "hush", id: "ladder-then", "aria-live": "polite" }), h("p", { class: "hush", id: "ladder-now", "aria-live": "assertive" }));
-    root.append(this.ladder.element, this.verdict);
-    (document.querySelector("[data-ladder-stage]") ?? root).append(this.stageBox);
+    root.append(this.ladder.element, this.verdict, this.stageBox);
     this.lines?.addEventListener("input", () => this.read());
     if (this.data.answer) this.reveal(this.data.answer);
     this.changed();
@@ -60,8 +60,10 @@ class Page {
     this.stageBox.replaceChildren(player.element);
     for (const one of document.querySelectorAll("[data-ladder-ending]")) one.hidden = true;
     this.form?.classList.add("is-played");
-    player.to(0).then(() => { if (!still.matches) player.play(); });
-    if (this.stageBox.getBoundingClientRect().bottom > innerHeight) this.ladder.element.scrollIntoView({ block: "start", behavior: still.matches ? "auto" : "smooth" });
+    player.to(0).then(() => {
+      toSight(innerWidth < TALL_PX ? player.element : this.root);
+      if (!still.matches) player.play();
+    });
   }
 
   /* In a task: the outcome is shown, and the order may be changed. */
@@ -189,7 +191,10 @@ function playAll(root) {
       const data = { ...run, words }, order = run.tiles.map((_, n) => n);
       player = new Player({ stage: new LadderStage({ data, order, played: run.played, ghost: run.predicted }) });
       box.append(player.element);
-      player.to(0).then(() => { if (!still.matches) player.play(); });
+      player.to(0).then(() => {
+        toSight(player.element);
+        if (!still.matches) player.play();
+      });
     };
     box.addEventListener("toggle", open);
     root.append(box);

@@ -26,6 +26,12 @@ export const icon = (name) => svg("svg", { class: "icon", "aria-hidden": "true" 
 /* Words with `{names}` filled in. */
 export const fill = (words, values) => words.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
+/* Scrolls to what answers, where it is not in sight: its middle, or its head where it is taller than the window. */
+export function toSight(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  if (top < 0 || bottom > innerHeight) element.scrollIntoView({ block: height < innerHeight ? "center" : "start", behavior: still.matches ? "auto" : "smooth" });
+}
+
 /* Two regions of the page: a polite one, and one that interrupts. */
 export function announce(text, isUrgent = false) {
   const region = document.getElementById(isUrgent ? "ladder-now" : "ladder-then");

@@ -15,6 +15,11 @@ export function say(name, values = {}) {
 }
 
 export const clauseName = (clause) => words[`name ${clause}`] ?? clause;
+/* What is broken, by name; too many versions are under none of them. */
+const TOO_MANY = ["two versions", "two editions"];
+export const isTooMany = (clause) => TOO_MANY.includes(clause);
+export const brokenName = ({ clause, version: number }, people = false) => (people || isTooMany(clause) ? clauseName(clause) : `${clauseName(clause)} ${say("under", { version: version(number) })}`);
+export const ruleName = (rule) => words[`rule ${rule}`] ?? rule;
 export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
 
 export const actorName = (actor) => words[`actor ${actor}`] ?? actor;

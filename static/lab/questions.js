@@ -2,7 +2,7 @@
    which fetches this file when somebody asks first. */
 
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
-import { Icon, Severity, clauseName, say, version } from "./pieces.js";
+import { Icon, Severity, brokenName, clauseName, say } from "./pieces.js";
 import { wordsOf } from "./state.js";
 
 const FAILED_MS = 1000;
@@ -101,7 +101,7 @@ function Found({ questions, found }) {
     ${isBusy && html`<div><button onClick=${() => questions.stop()}><${Icon} name="x" />${say("stop running")}</button></div>`}
     ${found.verdict === "proved" && html`<p class="ok-text"><b><${Icon} name="check" /> ${say("proved")}</b></p><p class="small">${say("proved bounds", { bounds: found.bounds, states: found.states, s: found.seconds })}</p>`}
     ${found.verdict === "violated" && html`<p><${Severity} value="damage" /><b class="danger-text">${say("violated", { n: found.steps.length })}</b></p>
-      <ul class="plain small">${found.broken.map((one, at) => html`<li key=${at}><b>${clauseName(one.clause)} ${say("under", { version: version(one.version) })}</b> ${one.why}</li>`)}</ul>
+      <ul class="plain small">${found.broken.map((one, at) => html`<li key=${at}><b>${brokenName(one)}${say("stop")}</b>${one.why}</li>`)}</ul>
       <div><button class="first" onClick=${() => questions.openWitness()}><${Icon} name="git-fork" />${say("open branch")}</button></div>`}
     ${found.verdict === "unknown" && html`<p class="warn-text"><b><${Icon} name="circle-help" /> ${say("unknown")}</b></p><p class="small">${found.why}</p>`}</div>`;
 }

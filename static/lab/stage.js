@@ -18,7 +18,7 @@ import { Stage } from "./state.js";
 import { Steps } from "./steps.js";
 import { Probe, Store, Verdicts } from "./store.js";
 import { Branches, Trace } from "./trace.js";
-import { Strip, Transport } from "./transport.js";
+import { Beside, Strip, Transport } from "./transport.js";
 
 const root = document.getElementById("stage");
 const given = JSON.parse(document.getElementById("stage-answer").textContent);
@@ -39,7 +39,7 @@ function App() {
   const setup = setups.find((one) => one.name === stage.setup);
   const severity = worst(stage.shown.verdicts.map((one) => one.severity));
   const areTabs = page.layout === "tabs", narration = stage.compared === null && html`<${Narration} setup=${setup} />`;
-  const transport = html`<${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} begins=${begins} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
+  const elsewhere = page.isEmbedded ? here() : "", transport = html`<${Transport} stage=${stage} elsewhere=${elsewhere} />`, beside = html`<${Beside} stage=${stage} elsewhere=${elsewhere} begins=${begins} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
   return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
     ${!page.isEmbedded && html`<${Head} stage=${stage} setup=${setup} page=${page} urls=${root.dataset} acts=${{ open, copyLink, present }} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
@@ -51,8 +51,9 @@ function App() {
         <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} verdicts=${stage.shown.verdicts} people=${setup?.kind === "handbooks"} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
         <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${asking && setup?.kind === "model" && html`<${Ask} asking=${asking} />`}</div>
         ${areTabs && checks}
-      </div>`}
-    ${!areTabs && html`<div class="bottom">${transport}${checks}</div>`}
+      </div>
+      ${areTabs && beside}`}
+    ${!areTabs && html`<div class="bottom"><div class="stack tight">${transport}${beside}</div>${checks}</div>`}
     ${page.dialog === "set-up" && html`<${Part} of="./dialogs.js" name="SetUp" stage=${stage} setups=${setups} close=${() => open("")} />`}
     ${page.dialog === "help" && html`<${KeyboardHelp} />`}
   </div>`;

@@ -4,7 +4,7 @@
    decided here: which steps there are, what they do and what is broken comes in the answer. */
 
 import { letter, taken } from "./branches.js";
-import { clauseName, say, worst } from "./pieces.js";
+import { brokenName, say, worst } from "./pieces.js";
 import { Refusal, Unreachable } from "./server.js";
 
 const PAUSE_MS = 1400;
@@ -201,7 +201,7 @@ export class Stage {
       if (!answer.took) return this.ended(say("nothing left"));
       await this.follow(answer.session.steps, answer);
       const broken = this.shown.verdicts.filter((one) => one.severity === "damage" || this.stopsAtDanger);
-      if (broken.length) return this.ended(broken.map((one) => say("stopped at", { clause: clauseName(one.clause), version: one.version })).join(" "));
+      if (broken.length) return this.ended(say("stopped at", { clause: broken.map((one) => brokenName(one)).join(say("between names")) }));
       left -= 1;
       return left > 0 || this.ended(say("ran far", { n: RUN_STEPS_MAX }));
     });

@@ -6,7 +6,7 @@
    now. The others are folded. */
 
 import { html, useState } from "../vendor/preact.js";
-import { Icon, Scroll, actorName, classes, say } from "./pieces.js";
+import { Icon, Scroll, actorName, classes, ruleName, say } from "./pieces.js";
 
 export const KEYS_MAX = 9;
 const SIGNS = "*\u2020\u2021\u00a7\u00b6";
@@ -43,7 +43,7 @@ function Actor({ actor, part, offers, stage, numbers, icon }) {
     <ul class="plain">${offers.map((offer) => html`<li key=${offer.id}>${offer.why_not
       ? html`<${Refused} offer=${offer} mark=${signs.get(offer.why_not)} />`
       : html`<${Offer} offer=${offer} stage=${stage} number=${numbers.get(offer.id)} />`}</li>`)}</ul>
-    ${reasons.size > 0 && html`<ol class="plain reasons small">${[...reasons].map(([why, rule]) => html`<li key=${why}><b class="letter">${signs.get(why)}</b><span>${rule && html`<span class="rule">${rule}</span> `}${why}</span></li>`)}</ol>`}
+    ${reasons.size > 0 && html`<ol class="plain reasons small">${[...reasons].map(([why, rule]) => html`<li key=${why}><b class="letter">${signs.get(why)}</b><span>${why}${rule && html` <span class="rule">${ruleName(rule)}</span>`}</span></li>`)}</ol>`}
   </section>`;
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils.translation import override
 
 from lab.models import Question
 from lab.pages.gallery import FAMOUS, cards
@@ -243,11 +244,20 @@ def test_the_page_has_words_for_all_that_its_scripts_say() -> None:
         "difference ",
         "plan ",
         "name ",
+        "rule ",
         "holds",
         "danger",
         "damage",
     )
     assert {key for key in unsaid if not key.startswith(composed)} == set()
+
+
+def test_every_rule_that_forbids_a_step_has_a_name() -> None:
+    lab = Path(__file__).parents[2] / "lab"
+    sources = [lab / "explorer" / "spaces" / "reasons.py", lab / "sessions" / "handbooks.py"]
+    rules = set(re.findall(r'"([LRTX]\d+)"\)', "".join(path.read_text(encoding="utf-8") for path in sources)))
+    assert {"L2", "L7", "X6"} <= rules
+    assert {f"rule {rule}" for rule in rules} <= set(stage_words())
 
 
 def test_every_famous_anomaly_opens_in_damage(client_of: ClientOf) -> None:
@@ -351,3 +361,13 @@ def test_the_last_choice_would_have_saved_it(client_of: ClientOf) -> None:
     assert (saving["at"], saving["step"], saving["label"]) == (6, "n1.acquire", "n1: lease the newest version")
     saved = shown(lea, session=ORPHAN | {"steps": saving["steps"]})["shown"]
     assert {one["severity"] for one in saved["verdicts"]} <= {"danger"}
+
+
+def test_values_in_a_chinese_sentence_have_the_spaces_of_print() -> None:
+    values = {"element": Text("the new placement"), "what": Text("copy")}
+    knows = Text("It does not know {element}, so the {what} stays.", values)
+    marked = Text("a tombstone where {pair} might be", {"pair": Text("the entry {value}", {"value": 1})})
+    with override("zh-hans"):
+        assert "不知道新放置" in say(knows)
+        assert "条目 1 可能" in say(marked)
+    assert say(knows) == "It does not know the new placement, so the copy stays."

@@ -39,7 +39,7 @@ def position(page: Page, words: str) -> None:
 
 
 def is_orphaned(page: Page) -> None:
-    expect(page.locator(".narration .verdict").first).to_contain_text("Damage orphan entry (C5) under v2")
+    expect(page.locator(".narration .verdict").first).to_contain_text("Damage: orphan entry (C5) under v2")
     expect(page.locator(".narration .verdict").nth(1)).to_contain_text("Danger unknown entry (C3) under v1")
     expect(page.locator(".pair.dangles")).to_have_count(1)
     expect(page.locator(".hole")).to_have_text("no such row")
@@ -290,7 +290,7 @@ def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> 
     page = stage("?setup=one-jump&ask=1")
     expect(page.locator(".verdict-card")).to_contain_text("There is a way", timeout=60_000)
     page.get_by_role("button", name="Open as a branch").click()
-    expect(page.locator(".narration")).to_contain_text("Damage missing entry (C4) under v2")
+    expect(page.locator(".narration")).to_contain_text("Damage: missing entry (C4) under v2")
     page.locator(".branch .name").first.click()
     position(page, "2 / 2")
     take(page, INSERT)
