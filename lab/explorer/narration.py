@@ -105,14 +105,14 @@ class Narrator:
             case ("publish", _):
                 return self._published(before, after)
             case ("drain", _):
-                return Text("{drained}: nobody uses an older version any more", {"drained": self._drained(before)})
+                return Text("{drained}: no transaction uses an older version", {"drained": self._drained(before)})
             case ("cancel",):
                 return Text("the change is cancelled and rolls back")
             case ("close",):
-                return Text("all ranges are done, the run is closed: no worker may write any more")
+                return Text("all ranges are done and the run is closed: no worker writes to it now")
             case ("verify",):
                 is_failed = after.stop != before.stop + 1
-                failed, found = Text("verification fails: the change rolls back"), Text("verification finds everything")
+                failed, found = Text("verification fails: the change rolls back"), Text("verification passes")
                 return failed if is_failed else found
         values: Values = {"changes": self._changes(before, after)}
         match step[0]:
@@ -161,8 +161,8 @@ class Narrator:
                 if not all(
                     self.plain.has_leases(self.plain.stops[before.stop], at, v) for at, v in enumerate(open_one.use)
                 ):
-                    return Text("the executor ends the session of {node}, whose time is over", ended)
-                return Text("the executor ends the session of {node}, whose lease is over", ended)
+                    return Text("the publisher ends the session of {node}: its deadline has passed", ended)
+                return Text("the publisher ends the session of {node}: its lease has expired", ended)
             case ("read", *row):
                 return Text("{node} reads {row}", {"node": name, "row": row_text(row)})
             case ("write", statement):
@@ -190,7 +190,7 @@ class Narrator:
         return Text("v{version}: {states}", {"version": use[0], "states": self._use_words(config, use)})
 
     def _frozen(self, name: str, use: Use) -> Text:
-        return Text("{node} freezes: its lease on {version} runs out", {"node": name, "version": version_words(use)})
+        return Text("{node} freezes, and its lease on {version} expires", {"node": name, "version": version_words(use)})
 
     def _use_words(self, config: Config, use: Use) -> Text:
         return self._state_words(self._descriptor(config, use[0]))
@@ -205,9 +205,9 @@ class Narrator:
             state: Values = {"version": version, "element": name, "state": STATES[state_of(schema, self.elements[at])]}
             if of_it:
                 state["pairs"] = joined(of_it)
-                parts.append(Text("to v{version} {element} is {state}: {pairs} stays", state))
+                parts.append(Text("under v{version} {element} is {state}: {pairs} stays", state))
             elif statement[0] != DELETE and at not in put and self._is_left_out(schema, at):
-                parts.append(Text("to v{version} {element} is {state}: nothing is put into it", state))
+                parts.append(Text("under v{version} {element} is {state}: nothing is put into it", state))
         return clauses(parts)
 
     def _is_left_out(self, schema: Descriptor, at: int) -> bool:
@@ -359,7 +359,7 @@ class _LinkedNarrator(Narrator):
 
     def _frozen(self, name: str, use: Use) -> Text:
         values: Values = {"node": name, "versions": version_words(use)}
-        return Text("{node} freezes: its leases on {versions} run out", values)
+        return Text("{node} freezes, and its leases on {versions} expire", values)
 
     def _use_words(self, config: Config, use: Use) -> Text:
         child, parent = (self._state(config, use, at) for at in (CHILD, PARENT))
@@ -392,12 +392,10 @@ class _LinkedNarrator(Narrator):
         of: Values = {"version": f"{NAMES[at]}@{use[at]}", "link": LINK_NAME}
         if what in (DELETE_PARENT, MOVE_PARENT):
             of |= {"parent": row}
-            who = Text("to {version} {link} is absent: nobody checks who refers to parent {parent}", of)
+            who = Text("{version} does not know {link}: references to parent {parent} are not checked", of)
             return clauses([done, who])
         if what in (INSERT, UPDATE) and value > 0:
-            is_there = Text(
-                "to {version} {link} is absent: nobody checks whether parent {parent} is there", of | {"parent": value}
-            )
+            is_there = Text("{version} does not know {link}: parent {parent} is not looked up", of | {"parent": value})
             return clauses([done, is_there])
         return done
 

@@ -80,7 +80,7 @@ FAMOUS = (
     Anomaly(
         _("The expired lease that still writes"),
         _("A server freezes in the middle of a transaction. The change goes on without it. Then it wakes up and commits"
-          " under a version that nobody uses any more."),
+          " under a version that is no longer in use."),
         "full-ladder",
         (
             *("n1.begin", "n1.read.1", "n1.write.insert.1.1", "n1.expire", "publish.2", "n2.acquire", "publish.3"),
@@ -90,14 +90,14 @@ FAMOUS = (
     ),
     Anomaly(
         _("The row that a fill raises from the dead"),
-        _("The fill reads a row, somebody deletes it, and the fill puts the entry all the same."),
+        _("The fill reads a row, a server deletes it, and the fill still puts the entry."),
         "fill",
         ("fill.read.1.1", *_statement("n1", "delete.1.0"), "fill.put.1.1"),
         frozenset({"blind"}),
     ),
     Anomaly(
         _("The duplicate under a unique index"),
-        _("Two rows had the same value before the index was there. The fill puts one entry; nobody verifies, and the"
+        _("Two rows had the same value before the index was there. The fill puts one entry. No step verifies, and the"
           " index is published."),
         "unique-index",
         (
@@ -122,7 +122,7 @@ FAMOUS = (
     Anomaly(
         _("The router with an old schema"),
         _("Two columns of one type exchange their names. A router that has not heard of it sends two numbers, each for"
-          " the place that it knows. Nobody compares versions: the answer is \"done\", and the values are exchanged."),
+          " the place that it knows. No step compares versions: the answer is \"done\", and the values are exchanged."),
         "router",
         (PLANNED, "publish t swap a b", "n1: send request", "n1: commit request"),
         frozenset({"entry"}),

@@ -57,7 +57,7 @@ WORDS: Mapping[str, str | Promise] = {
     "drain": pgettext_lazy("tile", "drain"),
     "close": pgettext_lazy("tile", "close"),
     "about delete-only": _("delete-only: removes entries, adds none"),
-    "about write-only": _("write-only: adds and removes entries, nobody reads them"),
+    "about write-only": _("write-only: adds and removes entries, no query reads them"),
     "about public": _("public: queries read it"),
     "about absent": _("absent: no server knows it"),
     "about fill": _("fill: adds what existing rows lack, once"),

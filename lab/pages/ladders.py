@@ -119,7 +119,7 @@ def _lines(found: Answered, run: Run | None, names: Names) -> list[str]:
         return [_("{n} states were tried, and none was broken.").format(n=f"{found.states:,}")]
     if found.is_finished:
         return [_("Verification stops it on every table that already has a row.")]
-    return [_("The element has not reached its last state, so nobody gains anything.")]
+    return [_("The element has not reached its last state, so no query can use it.")]
 
 
 def _played(order: Order, run: Run, names: Names) -> dict[str, Any]:

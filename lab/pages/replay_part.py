@@ -25,7 +25,7 @@ FAILED = "failed"
 ENDS = {
     PUBLIC: Text("the index is public"),
     ROLLED_BACK: Text("rows violate the index, and it is rolled back"),
-    "cancelled": Text("somebody has cancelled it"),
+    "cancelled": Text("it was cancelled"),
     FAILED: Text("it has failed for another reason"),
 }
 """The ends of a real change, in words."""

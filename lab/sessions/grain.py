@@ -119,7 +119,7 @@ def label_of(plain: Plain, step: Step) -> Text:
         case ("acquire", table):
             return Text("lease the newest version of {table}", {"table": str(table)})
         case ("expire",):
-            return Text("freeze: let the lease run out")
+            return Text("freeze until the lease expires")
         case ("begin",):
             return Text("begin a transaction")
         case ("pin",):
@@ -129,7 +129,7 @@ def label_of(plain: Plain, step: Step) -> Text:
         case ("rollback",):
             return Text("roll back")
         case ("end",):
-            return Text("the executor ends the session")
+            return Text("the publisher ends the session")
         case ("commit",):
             return Text("commit")
         case ("write", statement):

@@ -231,7 +231,7 @@ def _posted(company: Company, day: Day) -> Day:
             "old": day.newest - 1,
             "number": day.newest + 1,
         }
-        raise Impossible(Text("edition {number} must wait: {people} may still use edition {old}", values), "L2")
+        raise Impossible(Text("edition {number} waits for {people}, who may still use edition {old}", values), "L2")
     return replace(day, newest=day.newest + 1)
 
 
@@ -440,7 +440,7 @@ def _lost_words(message: Written) -> Text:
         "channel": WORDS[name_of(message.by)],
         "number": message.edition,
     }
-    return Text("lost: {receiver} uses edition {number}, which does not read {channel}", values)
+    return Text("{receiver} uses edition {number}, which does not read {channel}", values)
 
 
 def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
@@ -448,7 +448,7 @@ def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
         yield Verdict(LOST, message.edition, Severity.DAMAGE, _lost_words(message))
     for person, edition in _behind(company, day):
         why = Text(
-            "{person} uses edition {old} beside edition {newest}",
+            "{person} still uses edition {old}, but edition {newest} is posted",
             {"person": person, "old": edition, "newest": day.newest},
         )
         yield Verdict(TOO_MANY, edition, Severity.DAMAGE, why)
@@ -480,7 +480,7 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
         if not changed:
             return TraceLine(step, OFFICE, "", Text("it is {time}", values))
         values |= {"people": _names(changed), "agreed": _time_of_day(company.agreed_min or 0)}
-        text = Text("it is {time}; the watch of {people} shows {agreed} or later, the time of edition 2", values)
+        text = Text("it is {time}; by the watch of {people} it is {agreed} or later, so edition 2 applies", values)
         return TraceLine(step, OFFICE, "", text)
     if who == "post":
         handbook_text = company.editions[then.newest - 1].text
@@ -488,7 +488,9 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
         return TraceLine(step, OFFICE, "", text)
     person = _person(who)
     if words == ["looks"]:
-        text = Text("{person} looks, and uses edition {number} now", {"person": person, "number": then.newest})
+        text = Text(
+            "{person} looks at the handbook and now uses edition {number}", {"person": person, "number": then.newest}
+        )
         return TraceLine(step, person, "", text)
     message = then.written[-1]
     values = {
@@ -499,8 +501,8 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
     }
     if message.is_lost:
         text = Text(
-            "{sender} writes to {receiver} by {channel}: lost, as {receiver} uses edition {number}, "
-            "which does not read it",
+            "{sender} writes to {receiver} by {channel}: lost. "
+            "{receiver} uses edition {number}, which does not read {channel}",
             values,
         )
         return TraceLine(step, person, message.receiver, text, Severity.DAMAGE)

@@ -72,7 +72,7 @@ def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None
     column = value_column(table)
     state = State.ABSENT if column is None else column.state
     if value == NO_VALUE and state is State.PUBLIC:
-        return Text("it says nothing of column {column}, which this version has", {"column": "a"})
+        return Text("it gives no value for column {column}, which this version has", {"column": "a"})
     if value != NO_VALUE and (column is None or state is not State.PUBLIC):
         return _COLUMN[state]
     data = reference(value) if effects.model.refers_to_itself else encoded(value)

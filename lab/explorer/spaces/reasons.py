@@ -29,15 +29,15 @@ class Reason:
         return str(self.text)
 
 
-NOT_NOW = Reason(Text("the executor is not at this step"))
+NOT_NOW = Reason(Text("the publisher is not at this step"))
 NO_FILL = Reason(Text("no fill is running"))
 UNFILLED = Reason(Text("a range is not filled yet"), "R7")
 NO_WORKER = Reason(Text("no worker is at this point"))
-NO_CANCEL = Reason(Text("nothing can be rolled back any more, or nothing to cancel"), "X6")
+NO_CANCEL = Reason(Text("there is nothing to cancel, or it is too late to roll back"), "X6")
 NOT_FIRST = Reason(Text("rows are given before anything happens"))
 NO_SUCH_ROWS = Reason(Text("such rows cannot be there"))
 ALL_USED = Reason(Text("all operations of this model are used"))
-NOT_LOCKED = Reason(Text("without locks nobody knows of it"))
+NOT_LOCKED = Reason(Text("without locks the publisher does not see it"))
 NOT_READ = Reason(Text("it has not read that row"))
 NO_STEP = Reason(Text("there is no such step here"))
 CONFLICT = Reason(Text("40001: another transaction changed what it reads or writes"), "T1")

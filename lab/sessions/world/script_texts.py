@@ -49,8 +49,8 @@ TEXTS: Mapping[str, Text] = {
     "index {table}.{index} is {state}: queries may use it once it is public": Text(
         "{index} is {state}: queries may use it once it is public"
     ),
-    "there is no index {index} of {what}": Text("to {what} there is no index {index}"),
-    "change {change} has nothing to do: it is {mode}": Text("the change is over"),
+    "there is no index {index} of {what}": Text("{what} has no index {index}"),
+    "change {change} has nothing to do: it is {mode}": Text("the change has ended"),
     "{node} has no request that is planned": Text("{node} has no request that is planned"),
     "{node} has no request that the storages have accepted": Text(
         "{node} has no request that the storages have accepted"
@@ -59,7 +59,7 @@ TEXTS: Mapping[str, Text] = {
     "cannot publish {what}: {hindrances}": Text("{what} cannot be published: {hindrances}"),
     # why a transaction or a node ended
     "it was past its deadline": Text("it was past its deadline"),
-    "its lease on version {version} ran out": Text("its lease on v{version} ran out"),
+    "its lease on version {version} ran out": Text("its lease on v{version} expired"),
     "the lease on {table}@{version} could not be renewed before it ends": Text(
         "its lease on v{version} was not renewed"
     ),
@@ -67,7 +67,7 @@ TEXTS: Mapping[str, Text] = {
         "its lease on v{version} was over before it arrived"
     ),
     "it is older than the oldest version accepted": Text("its version is older than the one the storage knows"),
-    "the request's time is over": Text("its time is over"),
+    "the request's time is over": Text("its deadline has passed"),
     "its node has ended": Text("its node has ended"),
     "its session was ended: it held back a change without a lease": Text("it held back a change without a lease"),
     # who a change waits for
@@ -80,7 +80,7 @@ TEXTS: Mapping[str, Text] = {
     "published {what}: {changes}": Text("{what} is published: {changes}"),
     "published {what}: swap {one} {other}": Text("{what} is published: {one} and {other} have exchanged their names"),
     "{element} {before} -> {after}": Text("{name} {before} -> {after}"),
-    "drained {what}": Text("{what} is drained: nobody uses an older version any more"),
+    "drained {what}": Text("{what} is drained: no transaction uses an older version"),
     "waits: {hindrances}": Text("the change waits: {hindrances}"),
     "{node}: leased {what}": Text("{node} leases {what}"),
     "{node}: renewed {what}": Text("{node} renews its lease on {what}"),
@@ -96,7 +96,7 @@ TEXTS: Mapping[str, Text] = {
     "{node}: drained": Text("{node} is drained: it holds no lease"),
     "{node}: committed": Text("{node} has committed"),
     "{node}: exits: {why}": Text("{node} stops: {why}"),
-    "{node}: all that use {used} end: {why}": Text("whatever {node} does under {used} ends: {why}"),
+    "{node}: all that use {used} end: {why}": Text("{node} ends its transactions under {used}: {why}"),
     "{node}: its transaction is past its deadline and ends": Text(
         "the transaction of {node} is past its deadline and ends"
     ),

@@ -44,7 +44,7 @@ TABLE = "table t (id bigint primary key, a bigint)"
 INDEX = "create index by_a on t (a)"
 
 PROTECTS: Mapping[Without, Text] = {
-    Without.TWO_VERSIONS: Text("L7: a version is published when nobody leases one older than the last"),
+    Without.TWO_VERSIONS: Text("L7: a version is published once no node leases one older than the last"),
     Without.FENCE: Text("T2, T4, L7: lock, fence and deadline together keep old versions out"),
     Without.LOCK: Text("T2: a transaction's lock holds back a publish that its version would not survive"),
     Without.ENTRY: Text("T2: the store accepts no transaction of a version below the fence"),
@@ -68,15 +68,15 @@ def _time(*seconds: int) -> tuple[Line, ...]:
     return tuple(Line(f"tick {n} s", TIME, Text("{seconds} s pass", {"seconds": n})) for n in seconds)
 
 
-STEP = Line("step", EXECUTOR, Text("the change does the next thing"))
+STEP = Line("step", EXECUTOR, Text("the change takes its next step"))
 
 
 def _node(name: str, *what: str) -> tuple[Line, ...]:
     labels = {
         "crash": Text("its process dies"),
         "start": Text("its process starts again"),
-        "freeze": Text("its process stands still"),
-        "thaw": Text("its process goes on"),
+        "freeze": Text("its process freezes"),
+        "thaw": Text("its process continues"),
         "drain": Text("it is drained: it gives its leases back"),
         "take t": Text("uses t"),
         "hold": Text("its messages wait"),

@@ -90,5 +90,5 @@ def test_a_node_that_does_not_know_an_index_leaves_its_entry() -> None:
         ("n2", "commit"),
     ]
     assert str(narrate(plain, steps)[-1]) == (
-        "n2 commits as v2: - row 1, - a = 1 of row 1; to v2 by_a is absent: the entry 1 of row 1 stays"
+        "n2 commits as v2: - row 1, - a = 1 of row 1; under v2 by_a is absent: the entry 1 of row 1 stays"
     )

@@ -51,7 +51,7 @@ def test_messages_between_two_editions(steps: str, lost: int) -> None:
 
 def test_a_lost_message_says_why_where_it_happened() -> None:
     shown = after("post.2 ann.looks bo.writes.ann bo.looks")
-    why = "lost, as Ann uses edition 2, which does not read it"
+    why = "lost. Ann uses edition 2, which does not read e-mail"
     assert str(shown.trace[2].text) == f"Bo writes to Ann by e-mail: {why}"
     assert [line.severity for line in shown.trace].index(Severity.DAMAGE) == 2
     assert shown.strip[0].cells == (Severity.HOLDS,) * 3 + (Severity.DAMAGE,) * 2
@@ -61,9 +61,9 @@ def test_an_edition_waits_for_whoever_goes_by_the_last_but_one() -> None:
     editions = ["mail/mail", "both/both", "messenger/messenger"]
     shown = after("post.2 ann.looks post.3", editions=editions)
     assert shown.refused is not None
-    assert (shown.refused.at, str(shown.refused.why)) == (2, "edition 3 must wait: Bo may still use edition 1")
+    assert (shown.refused.at, str(shown.refused.why)) == (2, "edition 3 waits for Bo, who may still use edition 1")
     [post] = [offer for offer in shown.offers if offer.id == "post.3"]
-    assert (str(post.why_not), post.rule) == ("edition 3 must wait: Bo may still use edition 1", "L2")
+    assert (str(post.why_not), post.rule) == ("edition 3 waits for Bo, who may still use edition 1", "L2")
 
 
 def test_without_that_rule_a_careful_edition_in_between_does_not_help() -> None:
@@ -107,7 +107,7 @@ def test_with_an_agreed_hour_nobody_looks_and_nothing_is_posted() -> None:
     assert {offer.id for offer in shown.offers} == {"wait.5", "ann.writes.bo", "bo.writes.ann"}
     assert (shown.cluster.clock_s, str(shown.trace[0].text)) == (
         55 * 60,
-        "it is 12:55; the watch of Ann shows 13:00 or later, the time of edition 2",
+        "it is 12:55; by the watch of Ann it is 13:00 or later, so edition 2 applies",
     )
 
 

@@ -117,7 +117,7 @@ def test_a_refusal_says_why_and_by_which_rule(taken: tuple[str, ...], of: str, s
         pytest.param(
             "required-column",
             "n1.insert.1.-1",
-            "it says nothing of column a, which this version has",
+            "it gives no value for column a, which this version has",
             {"states": DOWN},
             id="a value is needed",
         ),
