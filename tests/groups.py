@@ -5,6 +5,7 @@
     nodes-2
     spark     one warm Spark session
     explorer  what the explorer answers about the built-in models: found once
+    docs      all modules of the project, read and parsed once
     a file    everything else, by itself
 
 `--dist loadgroup` of pytest-xdist 3.8 cannot be used: it writes the group into a test's id, which pytest 9.2 no longer
@@ -42,6 +43,8 @@ def group_of(path: str) -> str:
             return "spark"
         case ("lab", "explorer", _):
             return "explorer"
+        case ("docs", _):
+            return "docs"
         case ("nodes", _):
             return "nodes-2"
         case ("nodes", room, _) if room in ROOMS_WITH_NODES:

@@ -48,9 +48,16 @@ def _basenames() -> frozenset[str]:
     return frozenset(path.rsplit("/", 1)[-1] for path in kept())
 
 
-@functools.lru_cache(maxsize=64)
-def _parsed(module: Path) -> ast.Module:
-    return ast.parse(module.read_text(encoding="utf-8"))
+@functools.cache
+def source(path: str) -> str:
+    """The text of a file, by its path from the root."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@functools.cache
+def tree(path: str) -> ast.Module:
+    """The syntax tree of a module: parsed once for all tests of a process, which are those of `tests.groups`."""
+    return ast.parse(source(path))
 
 
 def _is_defined(parts: list[str]) -> bool:
@@ -59,7 +66,7 @@ def _is_defined(parts: list[str]) -> bool:
         base = ROOT.joinpath(*parts[:length])
         for module in (base.with_suffix(".py"), base / "__init__.py"):
             if module.exists():
-                return _binds(_parsed(module), parts[length:])
+                return _binds(tree(str(module.relative_to(ROOT))), parts[length:])
         if base.is_dir():
             return not parts[length:]
     return False

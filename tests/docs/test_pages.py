@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from tests.docs.places import ROOT, exists, kept, named
+from tests.docs.places import ROOT, exists, kept, named, source
 
 TOUR = ROOT / "docs" / "architecture"
 STOPS = re.findall(r"^\d+\. \[([^\]]+)\]\((\w+)\.md\)", (TOUR / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -33,7 +33,7 @@ def test_a_page_of_the_tour_bears_its_number_and_leads_on(place: int) -> None:
 
 @pytest.mark.parametrize("page", [path for path in kept() if path.endswith(".md")])
 def test_files_and_modules_that_a_page_names_exist(page: str) -> None:
-    assert [name for name in named((ROOT / page).read_text(encoding="utf-8")) if not exists(name, page)] == []
+    assert [name for name in named(source(page)) if not exists(name, page)] == []
 
 
 def test_files_and_modules_that_docstrings_and_comments_name_exist() -> None:
@@ -42,7 +42,7 @@ def test_files_and_modules_that_docstrings_and_comments_name_exist() -> None:
         f"{path}: {name}"
         for path in kept()
         if path.endswith(".py") and "/migrations/" not in path
-        for name in named((ROOT / path).read_text(encoding="utf-8"))
+        for name in named(source(path))
         if not exists(name, path)
     ]
     assert missing == []

@@ -7,7 +7,6 @@ import ast
 import functools
 import gettext
 import re
-from pathlib import Path
 
 import pytest
 from django.utils.translation import templatize
@@ -15,15 +14,15 @@ from django.utils.translation import templatize
 from catalog.story import NO_ROWS, SENTENCES, UNCOUNTED, UNEXPLAINED
 from catalog.text.phrases import PHRASES
 from lab.explorer import verdict
+from tests.docs.places import ROOT, kept, source, tree
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "ngettext": 0, "pgettext": 1, "Text": 0}
 """The place of the text among the arguments of a function that marks it; `Text` is `lab.texts.Text`."""
 VALUES_ONLY = re.compile(r"(\{\w+\})?")
 """A template in which there is nothing to translate."""
-NO_APPS = (".clients", "tests", "tools", ".venv", "static", "docs")
+NO_APPS = ("tests/", "tools/", "static/", "docs/")
 
 
 def joined(strings: str) -> str:
@@ -47,9 +46,9 @@ def catalogue(*, in_context: bool = True) -> dict[str, str]:
     return found
 
 
-def texts_of(python: str, but: str = "") -> list[str]:
+def texts_of(module: ast.Module, but: str = "") -> list[str]:
     """The texts that a module marks for translation, by another function than `but`."""
-    calls = [node for node in ast.walk(ast.parse(python)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
     found = []
     for call in calls:
         name = getattr(call.func, "id", None)
@@ -61,25 +60,22 @@ def texts_of(python: str, but: str = "") -> list[str]:
     return [text for text in found if not VALUES_ONLY.fullmatch(text)]
 
 
-def calls_in(template: str) -> str:
+@functools.cache
+def calls_in(path: str) -> ast.Module:
     """A template's texts as calls in Python, without what stands between them."""
-    source = templatize(template)
     names = "|".join(name for name in FIRST_ARGUMENT if name != "_")
-    return "\n".join(
-        match[0] for match in re.finditer(rf"(?:\b(?:{names})|\b_)\((?:[^()\"']|{STRING}|'(?:[^'\\]|\\.)*')*\)", source)
-    )
+    call = rf"(?:\b(?:{names})|\b_)\((?:[^()\"']|{STRING}|'(?:[^'\\]|\\.)*')*\)"
+    return ast.parse("\n".join(match[0] for match in re.finditer(call, templatize(source(path)))))
 
 
 @functools.cache
 def marked() -> dict[str, str]:
     """Every text that is marked for translation, and a file that has it."""
     found = {}
-    for path in sorted(ROOT.rglob("*.html")):
-        if path.relative_to(ROOT).parts[0] not in NO_APPS:
-            found |= dict.fromkeys(texts_of(calls_in(path.read_text(encoding="utf-8"))), path.name)
-    for path in sorted(ROOT.rglob("*.py")):
-        if path.relative_to(ROOT).parts[0] not in NO_APPS:
-            found |= dict.fromkeys(texts_of(path.read_text(encoding="utf-8")), path.name)
+    for path in kept():
+        if path.endswith((".html", ".py")) and not path.startswith(NO_APPS):
+            module = calls_in(path) if path.endswith(".html") else tree(path)
+            found |= dict.fromkeys(texts_of(module), path.rpartition("/")[2])
     for sentences in (SENTENCES, UNCOUNTED, UNEXPLAINED, NO_ROWS):
         found |= dict.fromkeys([*sentences, *sentences.values()], "story.py")
     return found | dict.fromkeys(PHRASES, "phrases.py")
@@ -93,9 +89,10 @@ def test_every_text_has_its_chinese() -> None:
 def test_a_text_of_a_template_without_a_context_has_a_chinese_of_its_own() -> None:
     known = catalogue(in_context=False)
     missing = {}
-    for path in sorted((ROOT / "templates").rglob("*.html")):
-        texts = texts_of(calls_in(path.read_text(encoding="utf-8")), but="pgettext")
-        missing |= {text: path.name for text in texts if not known.get(text)}
+    for path in kept():
+        if path.startswith("templates/") and path.endswith(".html"):
+            texts = texts_of(calls_in(path), but="pgettext")
+            missing |= {text: path for text in texts if not known.get(text)}
     assert missing == {}
 
 
@@ -114,10 +111,10 @@ def names_in(text: str) -> set[str]:
 def test_every_template_of_a_text_is_a_literal() -> None:
     """What is not cannot be found, so it would have no Chinese. A template that was taken from another text is one."""
     calls = {
-        f"{path.relative_to(ROOT)}:{call.lineno}": call.args[0]
-        for package in ("catalog", "changes", "lab")
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        f"{path}:{call.lineno}": call.args[0]
+        for path in kept()
+        if path.startswith(("catalog/", "changes/", "lab/")) and path.endswith(".py")
+        for call in ast.walk(tree(path))
         if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Text"
     }
     assert [at for at, template in calls.items() if not _is_literal(template)] == []
@@ -139,9 +136,9 @@ def test_what_is_compiled_is_what_is_written() -> None:
 
 @pytest.mark.parametrize("part", ["change", "lanes", "plan", "headline"])
 def test_texts_of_a_template_are_found(part: str) -> None:
-    template = (ROOT / f"templates/parts/{part}.html").read_text(encoding="utf-8")
-    marks = len(re.findall(r"{% (?:blocktranslate|translate \")", template))
-    assert len(texts_of(calls_in(template))) == marks > 0
+    path = f"templates/parts/{part}.html"
+    marks = len(re.findall(r"{% (?:blocktranslate|translate \")", source(path)))
+    assert len(texts_of(calls_in(path))) == marks > 0
 
 
 def test_what_a_proof_saw_is_a_phrase() -> None:

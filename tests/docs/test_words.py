@@ -8,7 +8,8 @@ import tokenize
 
 import pytest
 
-from tests.docs.words import RETIRED, ROOT, Text, comments, files, hits, hits_of
+from tests.docs.places import source
+from tests.docs.words import RETIRED, Text, comments, files, hits, hits_of
 
 
 def test_no_retired_word_is_used() -> None:
@@ -41,7 +42,6 @@ def test_what_is_found(kind: str, text: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["tests/docs/words.py", "nodes/clients/connection.py"])
 def test_comments_are_those_of_python(path: str) -> None:
-    source = (ROOT / path).read_text(encoding="utf-8")
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(source(path)).readline)
     known = [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
-    assert [(one.line, one.text) for one in comments(source)] == known != []
+    assert [(one.line, one.text) for one in comments(source(path))] == known != []

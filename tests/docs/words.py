@@ -12,13 +12,12 @@ columns, URLs and stored values keep their names), SQL, migrations, tests.
 import ast
 import functools
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.places import kept, source, tree
 
 PACKAGES = (
     "catalog",
@@ -283,14 +282,7 @@ class Hit:
 
 def files() -> list[str]:
     """All that is searched, by its path from the root: what git keeps or would keep."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    return sorted(path for path in set(listed) if _is_searched(path) and (ROOT / path).exists())
+    return [path for path in kept() if _is_searched(path)]
 
 
 def _is_searched(path: str) -> bool:
@@ -314,18 +306,17 @@ def words_of(name: str) -> str:
 
 def texts(path: str) -> Iterator[Text]:
     """What people read in a file, its name included."""
-    source = (ROOT / path).read_text(encoding="utf-8")
     yield Text("name", 1, words_of(Path(path).stem))
     if path.endswith(".py"):
-        yield from _texts_of_python(source)
+        yield from _texts_of_python(path)
     else:
-        yield Text("text", 1, source)
+        yield Text("text", 1, source(path))
 
 
-def _texts_of_python(source: str) -> Iterator[Text]:
+def _texts_of_python(path: str) -> Iterator[Text]:
     names: dict[str, int] = {}
     docstrings = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Load):  # of four nodes one, and there is nothing to read in it
             continue
         for name in _bound_by(node):
@@ -339,15 +330,15 @@ def _texts_of_python(source: str) -> Iterator[Text]:
                 yield Text("text", node.lineno, text)
     for name, line in names.items():
         yield Text("name", line, words_of(name))
-    yield from comments(source)
+    yield from comments(source(path))
 
 
-def comments(source: str) -> Iterator[Text]:
+def comments(python: str) -> Iterator[Text]:
     """The comments of a module: what begins with a # and stands in no string."""
     line, counted = 1, 0
-    for match in STRING_OR_COMMENT.finditer(source):
+    for match in STRING_OR_COMMENT.finditer(python):
         if match["comment"]:
-            line, counted = line + source.count("\n", counted, match.start()), match.start()
+            line, counted = line + python.count("\n", counted, match.start()), match.start()
             yield Text("text", line, match[0])
 
 
