@@ -6,7 +6,6 @@ the publish that would make it too late lock the same row, so exactly one of the
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,8 +50,6 @@ from changes.submission.rate_limits import check_pace
 from expressions.typed import Context
 from spark_tasks.services import aim_run, throttle_run
 from storage.postgres import take_spare_table
-
-log = logging.getLogger(__name__)
 
 SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""

@@ -11,8 +11,8 @@ from typing import Any
 
 SECONDS = 60
 TENTH_S = 10
-WIDTH, HEIGHT = 59, 16
-"""Of the drawing: one unit for each step of a second."""
+HEIGHT = 16
+"""Of the drawing, in its own units."""
 Json = dict[str, Any]
 
 

@@ -13,7 +13,7 @@ import re
 from catalog.values.intervals import DAY, clock_text
 
 MICROSECOND = dt.timedelta(microseconds=1)
-MIDNIGHT, LAST = dt.timedelta(), dt.timedelta(days=1)
+LAST = dt.timedelta(days=1)
 SECOND_DIGITS_MAX = 6
 MIDDLE_YEAR = 2000
 MIDDLE, END = 946_684_800_000_000, 253_402_300_800_000_000

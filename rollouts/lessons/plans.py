@@ -40,11 +40,6 @@ def _body(lesson: str) -> Mapping[str, Any]:
     return tomllib.loads((FOLDER / f"{lesson}.toml").read_text(encoding="utf-8"), parse_float=Decimal)
 
 
-def titles_of(lesson: str) -> tuple[str, ...]:
-    """The titles of a lesson's deploys, as its file has them."""
-    return tuple(one["title"] for one in body_of(lesson)["deploy"])
-
-
 @lru_cache(maxsize=MODELS_MAX)
 def plan_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Rollout:
     """The rollout of a lesson with these deploys (none: all of them), or that of a file. Raises `BadPlan`."""

@@ -15,7 +15,7 @@ from lab.explorer.lanes import CATALOG, STORE
 from lab.sessions.setup import WORLD, LeftOut, Setup
 from lab.sessions.shown import Text
 
-EXECUTOR, TIME, NETWORK, SETTINGS = "executor", "time", "network", "fill"
+EXECUTOR, TIME, NETWORK = "executor", "time", "network"
 ROWS_ASKED = (1, 2, 3)
 """The rows that clients of a router ask for."""
 
