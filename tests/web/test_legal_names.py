@@ -63,20 +63,23 @@ def done(statement: str) -> Change:
 @pytest.fixture
 def named(undriven: None) -> dict[str, int]:
     """Tables of all these names, by their ids; each has a column and a rule of its name, an index and a view of a name
-    like it; each third a foreign key, a change that was cancelled, and one that is still queued."""
+    like it. Each third has a foreign key, a change that was cancelled, and one that is still queued; each third has its
+    index by a change of its own, the others with the table."""
     done("CREATE TABLE parent (id bigint PRIMARY KEY)")
     ids = {}
     for number, name in enumerate(NAMES):
         sql, like = quoted(name), (f"{name}/.." if len(name.encode()) < 60 else name[:-1])
-        done(f"CREATE TABLE {sql} (id bigint PRIMARY KEY, {sql} bigint, CONSTRAINT {sql} CHECK ({sql} > 0))")
-        done(f"CREATE INDEX {quoted(like)} ON {sql} ({sql})")
+        unique = "" if number % 3 == 1 else f", CONSTRAINT {quoted(like)} UNIQUE ({sql})"
+        done(f"CREATE TABLE {sql} (id bigint PRIMARY KEY, {sql} bigint, CONSTRAINT {sql} CHECK ({sql} > 0){unique})")
+        if number % 3 == 1:
+            done(f"CREATE INDEX {quoted(like)} ON {sql} ({sql})")
         ids[name] = Table.objects.get(name=name).pk
         use = TableUse(name, TableId(ids[name]), {name: ColumnId(2)})
         view = ViewDefinition(0, "", 1, f"SELECT {sql} FROM {sql}", (ViewColumn(name, 20),), (use,))
         View.objects.create(name=f"{like[:20]} view", body=view.to_json())
         if number % 3:
             continue
-        done(f"ALTER TABLE {sql} ADD CONSTRAINT {quoted(like)} FOREIGN KEY ({sql}) REFERENCES parent (id)")
+        done(f"ALTER TABLE {sql} ADD CONSTRAINT {quoted(name + '_')} FOREIGN KEY ({sql}) REFERENCES parent (id)")
         cancelled = services.submit(f"ALTER TABLE {sql} RENAME COLUMN {sql} TO other", who="sam")
         services.cancel(cancelled.pk, who="sam")
         drive(cancelled)
