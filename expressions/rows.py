@@ -5,8 +5,8 @@
 
 Columns stand in a descriptor by id, so a rename changes no expression. Such an expression is evaluated wherever
 pairs are made or judged (nodes, fills, audits, the lab), at any time, and must always give the same value: it reads
-the row and nothing else, and what depends on the clock, the session or chance is refused by name. Everything in it
-can be computed here (`is_simple`), so no other engine ever has a say.
+the row and nothing else, and what depends on the clock, the session or chance is refused by name. What `is_local` is
+computed here; the value of any other expression is PostgreSQL's answer (`storage.asking`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -119,16 +119,23 @@ def columns_of(text: str) -> frozenset[ColumnId]:
     return frozenset(_id_named(ref.fields[-1].string.sval) for ref in _references(parsed(text)))
 
 
+def is_local(descriptor: Descriptor, text: str) -> bool:
+    """True for a kept expression that is computed here; PostgreSQL has to be asked for the value of any other one."""
+    return _known(descriptor, text) is not None
+
+
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
-    """The typed form of a kept expression; with `scan` its columns are those of that use of the table in a query."""
+    """The typed form of a kept expression that is local.
+
+    With `scan` its columns are those of that use of the table in a query.
+    """
     if scan is not None:
         shown = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
         columns = {c: replace(ref, modifier=NO_MODIFIER) for c, ref in shown.items()}  # no rule depends on a length
         return _typed(parsed(text), _Ids(columns), "expression")
-    known = descriptor.fact(_expressions)
-    if text not in known:
-        known[text] = _compiled(text, tuple((c, descriptor.column(c).type) for c in sorted(columns_of(text))))
-    return known[text]
+    expr = _known(descriptor, text)
+    assert expr is not None, f"PostgreSQL computes {text}"
+    return expr
 
 
 OPERATIONS = frozenset({"a_expr", "bool_expr", "null_test", "boolean_test"})
@@ -164,17 +171,26 @@ def parsed(text: str, offset: int = 0) -> Node:
 _NOTHING = Context()
 
 
-def _expressions(descriptor: Descriptor) -> dict[str, Expr]:
-    """Those that were asked for in this version, compiled."""
+def _known(descriptor: Descriptor, text: str) -> Expr | None:
+    known = descriptor.fact(_expressions)
+    if text not in known:
+        known[text] = _compiled(text, tuple((c, descriptor.column(c).type) for c in sorted(columns_of(text))))
+    return known[text]
+
+
+def _expressions(descriptor: Descriptor) -> dict[str, Expr | None]:
+    """Those that were asked for in this version, compiled; None for one that is not local."""
     return {}
 
 
 @lru_cache(COMPILED_MAX)
-def _compiled(text: str, types: Types) -> Expr:
+def _compiled(text: str, types: Types) -> Expr | None:
     columns = {c: ColumnRef(f"c{c}", OF_SQL_TYPE[of], f"{MARK}{c}", column_id=c) for c, of in types}
-    expr = _typed(parsed(text), _Ids(columns), "expression")
-    assert is_simple(expr), text
-    return expr
+    try:
+        expr = _typed(parsed(text), _Ids(columns), "expression")
+    except SqlError:
+        return None  # PostgreSQL has taken it: a function or a type that is unknown here
+    return expr if is_simple(expr) else None
 
 
 class _Ids(Scope):

@@ -31,7 +31,7 @@ def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
 def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes:
     """The encoded value that a derived column has for the row as it is. Raises `CannotDerive`."""
     assert column.derived is not None, column
-    value = computed(descriptor, row, column.derived.expression, f"column {column.name}")
+    value = computed(descriptor, row, column.derived.expression, f"column {column.name}", column.type)
     try:
         return encoded_derived(column, value)
     except SqlError as error:
@@ -63,9 +63,9 @@ def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
         pass
     if column.derived.inverse is None:
         return False
-    source = descriptor.column(column.derived.source)
+    source, inverse = descriptor.column(column.derived.source), column.derived.inverse
     try:
-        back = encoded_derived(source, computed(descriptor, row, column.derived.inverse, f"column {source.name}"))
+        back = encoded_derived(source, computed(descriptor, row, inverse, f"column {source.name}", source.type))
     except (CannotDerive, SqlError):
         return False
     return back == encoded_value(descriptor, row, source.id)
@@ -81,14 +81,14 @@ def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:
         columns.pop(column.id, None)
         if rule(column.kind, column.state).insert is Write.PUT:
             columns[column.id] = derived_value(descriptor, column, row)
-    return StoredRow(row.key, columns)
+    return row._replace(columns=columns)
 
 
 def after_update(
     descriptor: Descriptor, old: StoredRow, assigned: Mapping[ColumnId, bytes], key: bytes
 ) -> tuple[StoredRow, frozenset[ColumnId], frozenset[ColumnId]]:
     """The row after an update, the derived columns whose pairs it puts, and those whose pairs it removes."""
-    new, derived = StoredRow(key, {**old.columns, **assigned}), descriptor.fact(derived_columns)
+    new, derived = old._replace(key=key, columns={**old.columns, **assigned}), descriptor.fact(derived_columns)
     if not derived:
         return new, NO_COLUMNS, NO_COLUMNS
     written = set(assigned) | (set(descriptor.primary_key) if key != old.key else set())
@@ -103,7 +103,7 @@ def after_update(
         else:
             columns.pop(column.id, None)
             removes.add(column.id)
-    return StoredRow(key, columns), frozenset(puts), frozenset(removes)
+    return new._replace(columns=columns), frozenset(puts), frozenset(removes)
 
 
 def value_to_fill(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:

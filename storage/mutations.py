@@ -143,7 +143,7 @@ def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> 
     """
     lacking = [c for c in descriptor.stored_columns if c.filling and c.id not in row.columns]
     values = {c.id: derived_value(descriptor, c, row) if c.derived else missing_value(c) for c in lacking}
-    whole = StoredRow(row.key, {**row.columns, **values})
+    whole = row._replace(columns={**row.columns, **values})
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).insert is not Write.PUT:
@@ -179,7 +179,7 @@ def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
     require_short_key(descriptor, row.key)
     derived = descriptor.fact(derived_columns)
     unput = {c.id for c in derived if rule(c.kind, c.state).update is Write.REMOVE_OLD}
-    row = StoredRow(row.key, {c: v for c, v in row.columns.items() if c not in unput}) if unput else row
+    row = row._replace(columns={c: v for c, v in row.columns.items() if c not in unput}) if unput else row
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE:

@@ -33,6 +33,7 @@ from expressions import rows
 from expressions.errors import NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
 from expressions.typed import PyValue
 from storage import encoding
+from storage.answers import NO_ANSWERS, Answers, Question, answer
 from storage.buckets import CUSTOM, bucket_of
 
 PREFIX = struct.Struct(">IHH")
@@ -50,10 +51,14 @@ NO_COLUMNS: Mapping[ColumnId, bytes] = {}
 
 
 class StoredRow(NamedTuple):
-    """A row as its pairs say it: K(r), and the encoded value of every column pair there is."""
+    """A row as its pairs say it: K(r), and the encoded value of every column pair there is.
+
+    `answers` are PostgreSQL's for it; a row made of another one has the same.
+    """
 
     key: bytes
     columns: Mapping[ColumnId, bytes] = NO_COLUMNS
+    answers: Answers = NO_ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +221,17 @@ def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict
     return found
 
 
-def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str) -> PyValue:
-    """The value of an expression of the schema for one row. Raises `CannotDerive`."""
+def question(descriptor: Descriptor, row: StoredRow, expression: str, returns: SqlType) -> Question:
+    """The question for the value of an expression, of type `returns`, for one row."""
+    inputs = (encoded_value(descriptor, row, column_id) for column_id in sorted(rows.columns_of(expression)))
+    return Question(expression, returns, tuple(inputs))
+
+
+def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str, returns: SqlType) -> PyValue:
+    """The value of an expression of the schema, of type `returns`, for one row. Raises `CannotDerive`, `Unanswered`."""
     try:
+        if not rows.is_local(descriptor, expression):
+            return answer(row.answers, question(descriptor, row, expression, returns))
         return rows.value_of(descriptor, expression, values_read(descriptor, row, expression))
     except SqlError as error:
         raise CannotDerive(what, row_words(descriptor, row.key), error) from error
@@ -226,7 +239,10 @@ def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str)
 
 def accepts(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
     """True when `row` has an entry in `index`: all have, but for a partial one. Raises `CannotDerive`."""
-    return index.where is None or computed(descriptor, row, index.where, f"the condition of index {index.name}") is True
+    if index.where is None:
+        return True
+    what = f"the condition of index {index.name}"
+    return computed(descriptor, row, index.where, what, SqlType.BOOLEAN) is True
 
 
 def index_entry(

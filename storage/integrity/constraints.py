@@ -15,6 +15,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NOT_NULL, Column, Constraint, State
 from catalog.states import Write, rule
 from catalog.text.sentence import Sentence
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.pairs import CannotDerive, StoredRow, computed, encoded_value
 
@@ -68,7 +69,8 @@ def _broken(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> I
 def _failed(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> Iterator[Broken]:
     assert constraint.expression is not None, constraint
     try:
-        if computed(descriptor, row, constraint.expression, f"constraint {constraint.name}") is False:
+        what = f"constraint {constraint.name}"
+        if computed(descriptor, row, constraint.expression, what, SqlType.BOOLEAN) is False:
             fails = Sentence("breaks constraint {constraint}", constraint=constraint.name)
             yield Broken(constraint.state, fails, constraint)
     except CannotDerive as cannot:

@@ -1,0 +1,182 @@
+"""Questions to PostgreSQL about rows: the values of expressions of the schema that are not computed here.
+
+    SELECT bytes of value                                    what `storage.encoding.encode_value` makes of it
+    FROM (SELECT jsonb_exists("#4", 'a') AS value            the kept text, as it is
+          FROM (SELECT .. AS "#4" FROM unnest($1)))          columns by id, out of encoded values
+
+One statement asks for many rows. It reads no table, and its expression is immutable: any session may run it, as the
+reader role, under `storage.postgres.USERS_SETTINGS` and the search path of users' texts. Values of columns come without
+a length, so a char has no trailing blanks and a length that changes changes no rule.
+
+A row for which the expression has no value fails the whole statement. Halves of the rows tell which one it is
+(`parts`): its error is an answer, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, Column, Index, State
+from catalog.states import Write, rule
+from catalog.values.types import SqlType
+from expressions.errors import DATETIME_OUT_OF_RANGE, NUMBER_OUT_OF_RANGE, SqlError
+from expressions.rows import MARK, columns_of, is_local
+from expressions.typed import PyValue
+from storage import encoding
+from storage.answers import Answers, Question
+from storage.derived import derived_columns, with_derived
+from storage.pairs import CannotDerive, StoredRow, question
+from storage.sql_values import decode_sql, encode_value_sql
+from storage.sql_values.syntax import call, typed
+
+Expressions = tuple[tuple[str, SqlType], ...]
+"""Texts as a descriptor keeps them, and the types of their values."""
+
+
+def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
+    """The statement that computes a kept expression, a value of type `returns`, for many rows.
+
+    $1, $2, .. are arrays of bytes, one for each column of `columns_of(text)` in the order of ids: encoded values. The
+    answer has one column, the bytes of each row's value in the order of the rows, or NULL for a value that no column
+    can have (`read_answer`). A text that reads no column has no parameter and one answer.
+    """
+    columns = [replace(descriptor.column(column_id), length=None) for column_id in sorted(columns_of(text))]
+    names = [f"v{column.id}" for column in columns]
+    decoded = [
+        f'{decode_sql(column, f"given.{name}")} AS "{MARK}{column.id}"'
+        for column, name in zip(columns, names, strict=True)
+    ]
+    arrays = ", ".join(call("unnest", f"${number}::pg_catalog.bytea[]") for number in range(1, len(columns) + 1))
+    given = f"ROWS FROM ({arrays}) WITH ORDINALITY AS given ({', '.join([*names, 'place'])})"
+    row = f"(SELECT {', '.join([*decoded, 'given.place'])} FROM {given} OFFSET 0) AS given" if columns else ""
+    place = ", given.place" if columns else ", 1 AS place"
+    value = typed(text, returns)
+    answers = f"SELECT {value} AS value{place}{' FROM ' if columns else ''}{row} OFFSET 0"
+    shown = encode_value_sql(Column(descriptor.columns[0].id, "value", returns), "answer.value")
+    return f"SELECT {shown} FROM ({answers}) AS answer ORDER BY answer.place"
+
+
+def read_answer(returns: SqlType, data: bytes | None) -> PyValue | SqlError:
+    """The value, or the error, that the bytes of an answer stand for."""
+    return out_of_range(returns) if data is None else encoding.decode(returns, data)[0]
+
+
+def out_of_range(returns: SqlType) -> SqlError:
+    """The error of a value that PostgreSQL has and no column can store: a date that is infinite, too many digits."""
+    if returns is SqlType.NUMERIC:
+        return SqlError(NUMBER_OUT_OF_RANGE, "value overflows numeric format")
+    return SqlError(DATETIME_OUT_OF_RANGE, f"{returns.value} out of range")
+
+
+def by_expression(questions: Iterable[Question]) -> dict[tuple[str, SqlType], list[Question]]:
+    """Each question once, those that one statement asks side by side."""
+    found: dict[tuple[str, SqlType], list[Question]] = {}
+    for one in dict.fromkeys(questions):
+        found.setdefault((one.text, one.returns), []).append(one)
+    return found
+
+
+def arrays_of(questions: Sequence[Question]) -> list[list[bytes]]:
+    """The parameters of the statement that asks these, which are of one expression."""
+    return [list(column) for column in zip(*(one.inputs for one in questions), strict=True)]
+
+
+def answers_of(
+    questions: Sequence[Question], ask: Callable[[list[list[bytes]]], Sequence[bytes | None]]
+) -> dict[Question, PyValue | SqlError]:
+    """The answers to questions of one expression. `ask` runs the statement; it raises `SqlError` for all rows."""
+    left, found = [questions], dict[Question, PyValue | SqlError]()
+    while left:
+        some = left.pop()
+        try:
+            data = ask(arrays_of(some))
+        except SqlError as error:
+            left += parts(some)
+            if len(some) == 1:
+                found[some[0]] = error
+            continue
+        found.update(zip(some, (read_answer(some[0].returns, one) for one in data), strict=True))
+    return found
+
+
+def parts(questions: Sequence[Question]) -> list[Sequence[Question]]:
+    """Two halves of questions of which one has no answer; nothing is left of a single one."""
+    half = len(questions) // 2
+    return [questions[:half], questions[half:]] if half else []
+
+
+# --- what a row asks
+
+
+def asks(descriptor: Descriptor) -> bool:
+    """True if a value of some expression of this version is PostgreSQL's to compute."""
+    return descriptor.fact(_asks)
+
+
+def questions(descriptor: Descriptor, row: StoredRow) -> list[Question]:
+    """Questions of a row, as it is, that have no answer yet: conditions, rules and derived values."""
+    of_all = (*descriptor.fact(_derived), *descriptor.fact(_judging))
+    return list(_unanswered(descriptor, row, of_all))
+
+
+def questions_of_entries(descriptor: Descriptor, row: StoredRow) -> list[Question]:
+    """Questions that the entries of a row, as it is, follow from, and that have no answer yet."""
+    return list(_unanswered(descriptor, row, descriptor.fact(_conditions)))
+
+
+def questions_of_new(descriptor: Descriptor, row: StoredRow) -> list[Question]:
+    """Questions of a row to be written that have no answer yet: its derived values, and then what may read them."""
+    found = list(_unanswered(descriptor, row, descriptor.fact(_derived_on_write)))
+    if found:
+        return found
+    try:
+        whole = with_derived(descriptor, row)
+    except CannotDerive:
+        return []  # who puts it says so
+    return list(_unanswered(descriptor, whole, descriptor.fact(_judging)))
+
+
+def _unanswered(descriptor: Descriptor, row: StoredRow, expressions: Expressions) -> Iterator[Question]:
+    answers: Answers = row.answers
+    for text, returns in expressions:
+        one = question(descriptor, row, text, returns)
+        if one not in answers:
+            yield one
+
+
+def _asks(descriptor: Descriptor) -> bool:
+    return bool(descriptor.fact(_derived) or descriptor.fact(_judging))
+
+
+def _derived(descriptor: Descriptor) -> Expressions:
+    """Values of derived columns, and of their sources out of them."""
+    found: list[tuple[str, SqlType]] = []
+    for column in derived_columns(descriptor):
+        assert column.derived is not None, column
+        found.append((column.derived.expression, column.type))
+        if column.derived.inverse is not None:
+            found.append((column.derived.inverse, descriptor.column(column.derived.source).type))
+    return _asked(descriptor, found)
+
+
+def _derived_on_write(descriptor: Descriptor) -> Expressions:
+    columns = [c for c in derived_columns(descriptor) if rule(c.kind, c.state).insert is Write.PUT]
+    return _asked(descriptor, [(c.derived.expression, c.type) for c in columns if c.derived is not None])
+
+
+def _conditions(descriptor: Descriptor) -> Expressions:
+    """Conditions of partial indexes."""
+    indexes: list[Index] = [i for i in descriptor.indexes if i.state is not State.ABSENT]
+    return _asked(descriptor, [(i.where, SqlType.BOOLEAN) for i in indexes if i.where is not None])
+
+
+def _judging(descriptor: Descriptor) -> Expressions:
+    """Conditions of partial indexes, and checks."""
+    rules = [c.expression for c in descriptor.constraints if c.rule == CHECK and c.state is not State.ABSENT]
+    checks = _asked(descriptor, [(text, SqlType.BOOLEAN) for text in rules if text is not None])
+    return (*descriptor.fact(_conditions), *checks)
+
+
+def _asked(descriptor: Descriptor, expressions: Iterable[tuple[str, SqlType]]) -> Expressions:
+    """Those that are not computed here."""
+    return tuple(dict.fromkeys(one for one in expressions if not is_local(descriptor, one[0])))
