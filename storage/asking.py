@@ -132,7 +132,7 @@ def questions_of_new(descriptor: Descriptor, row: StoredRow) -> list[Question]:
     try:
         whole = with_derived(descriptor, row)
     except CannotDerive:
-        return []  # who puts it says so
+        whole = row  # who puts it says so
     return list(_unanswered(descriptor, whole, descriptor.fact(_judging)))
 
 

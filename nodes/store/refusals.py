@@ -105,13 +105,20 @@ def is_users(error: StoreError) -> bool:
     return not (is_ours or error.sqlstate.startswith(OF_THE_STORE) or error.sqlstate in FENCE_REFUSALS)
 
 
+class UsersError(SqlError):
+    """PostgreSQL's error in a command with a user's words."""
+
+    def __init__(self, error: StoreError, command: UsersCommand) -> None:
+        offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
+        detail, hint = error.detail or None, error.hint or None
+        super().__init__(error.sqlstate, error.message, offset, detail=detail, hint=hint)
+        self.command = command
+
+
 def users_error(error: StoreError, command: UsersCommand) -> SqlError:
     """PostgreSQL's error with its place in the user's text."""
     name = unrecognized_in(error.message)
-    if name is not None:
-        return unrecognized(name)
-    offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
-    return SqlError(error.sqlstate, error.message, offset, detail=error.detail or None, hint=error.hint or None)
+    return UsersError(error, command) if name is None else unrecognized(name)
 
 
 def translated(

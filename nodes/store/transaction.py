@@ -172,6 +172,23 @@ class Transaction:
         await self._quiet()
         return await self._run(commands, **options)
 
+    async def ask(
+        self, before: Sequence[Command], texts: Sequence[UsersCommand]
+    ) -> "list[pq.abc.PGresult] | tuple[int, SqlError]":
+        """The results of texts of which nothing stays; or the place of the one that failed, and its error.
+
+        What the commands `before` have set holds for the texts alone. Raises what no text is to blame for.
+        """
+        back = [Command("ROLLBACK TO SAVEPOINT asked"), Command("RELEASE SAVEPOINT asked")]
+        try:
+            results = await self.run([Command("SAVEPOINT asked"), *before, *texts, *back])
+        except refusals.UsersError as error:
+            await self._quiet()
+            await self._send(back)
+            self._has_failed = False
+            return next(n for n, text in enumerate(texts) if text is error.command), error
+        return results[1 + len(before) : -len(back)]
+
     def relay(self, commands: Sequence[Command], relay: Relay, *, commit: bool = False) -> None:
         """Begin a batch with a command whose rows go to `relay`. With `commit` it ends the transaction."""
         self._relay = relay

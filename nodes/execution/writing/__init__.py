@@ -13,6 +13,7 @@ copy_from       COPY FROM STDIN
 truncate        TRUNCATE, in bounded transactions (R9)
 rewrite         the rows of a table that its transaction has made, under the next version (T9)
 computing       values that PostgreSQL computes for a statement
+answering       values of expressions of the schema that it computes, for all rows of a statement
 returned        RETURNING
 write_context   one statement's table, transaction, and pairs
 writer          its operations, sent to the store

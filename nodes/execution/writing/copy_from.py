@@ -149,6 +149,7 @@ class Copying:
         await complete(work, self.plan, [row.values for row in part])
         if self._where is not None:
             part = [row for row in part if evaluate(self._where, row.values, self.context) is True]
+        await work.foresee(row.values for row in part)
         ends: list[int] = []
         for row in part:
             try:

@@ -16,7 +16,7 @@ from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.merged_rows import merged_rows
 from nodes.execution.writing.returned import returned
-from nodes.execution.writing.target_rows import matching
+from nodes.execution.writing.target_rows import Match, matching
 from nodes.execution.writing.unread import write_unread
 from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
@@ -25,6 +25,7 @@ from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, UpdatePlan, WritingPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
+from storage.pairs import StoredRow
 
 
 async def perform(
@@ -58,6 +59,7 @@ async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values
             return "MERGE", await merged_rows(work, plan)
         case DeletePlan():
             found = await matching(work, plan, plan.descriptor.public_columns)
+            await work.foresee(removed=(one.old for one in found))
             for one in found:
                 await work.remove(one.old)
             return "DELETE", [one.values for one in found]
@@ -74,13 +76,20 @@ async def _inserted(work: Writing, plan: InsertPlan) -> list[Values]:
 
 async def _updated(work: Writing, plan: UpdatePlan) -> list[Values]:
     rows: list[Values] = []
-    for old, values, computed in await matching(work, plan, plan.rules.reads):
-        assigned = dict(zip(plan.assignments, computed, strict=True))
-        after = values | assigned
-        work.held.take(bytes_of(computed))
+    found = await matching(work, plan, plan.rules.reads)
+    await work.foresee(changes=(_change(plan, one) for one in found))
+    for one in found:
+        old, assigned, after = _change(plan, one)
+        work.held.take(bytes_of(one.computed))
         await work.change(plan.rules, old, assigned, after)
         rows.append(after)
     return rows
+
+
+def _change(plan: UpdatePlan, one: Match) -> tuple[StoredRow, Values, Values]:
+    """The row as it is, what it gets, and its values then."""
+    assigned = dict(zip(plan.assignments, one.computed, strict=True))
+    return one.old, assigned, one.values | assigned
 
 
 async def _done(work: Writing, plan: WritingPlan, *, commit: bool) -> Result:

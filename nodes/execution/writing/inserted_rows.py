@@ -27,6 +27,7 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     if len(given) > ROWS_MAX:
         raise too_many("INSERT")
     await complete(work, plan, given)
+    await work.foresee(given)
     for row in given:
         await work.refuse(plan.rules, row)
     return given

@@ -28,6 +28,12 @@ async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
     stored = await rows_by_key(work, {key for _, key, _, _ in found if key}, plan.rules.reads)
     new = [values for action, _, values, _ in found if action.word == "INSERT"]
     await complete(work, plan, new)
+    changes = [(*stored[key], values) for action, key, values, _ in found if action.word == "UPDATE"]
+    await work.foresee(
+        new,
+        changes=((old, values, before | values) for old, before, values in changes),
+        removed=(stored[key][0] for action, key, _, _ in found if action.word == "DELETE"),
+    )
     shown: list[Values] = []
     for action, key, values, answer in found:
         row = values

@@ -29,6 +29,7 @@ from nodes.sql.plans import DeletePlan, Plan, UpdatePlan
 from nodes.sql.writes.row_rules import Rules
 from nodes.store.pipeline import Command, bytea_array
 from nodes.store.transaction import Transaction
+from storage.asking import asks
 from storage.mutations import Op, delete_row, update_row
 from storage.page_sizes import longest_of
 from storage.pairs import CannotDerive, StoredRow, rows_of, stored_key
@@ -64,7 +65,7 @@ class PointChange:
         table, key = env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
         where = None if is_key_alone(plan) else plan.where
         is_small = longest_of(table.columns_asked()[0]) > VALUE_BYTES_MAX
-        if key is None or not is_small:
+        if key is None or not is_small or asks(plan.descriptor):
             return None
         place = placing(table)
 

@@ -34,6 +34,7 @@ from nodes.store.pipeline import Command, binary, bytea_array, int8
 from nodes.store.refusals import Refused
 from nodes.store.transaction import Transaction
 from storage import encoding
+from storage.asking import asks
 from storage.buckets import CUSTOM
 from storage.mutations import Act
 from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry, stored_key
@@ -118,6 +119,7 @@ def puts_given_rows(plan: InsertPlan) -> bool:
         and descriptor.fact(is_at_rest)
         and descriptor.placement.function != CUSTOM
         and not any(index.unique for index in descriptor.indexes)
+        and not asks(descriptor)
         and not enforced_by(plan)
     )
 

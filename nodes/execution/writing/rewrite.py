@@ -4,12 +4,12 @@ Nobody else knows the table, so no row of it needs a state in between: what a pl
 deletion is done to all rows at once, in the transaction, and undone with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from expressions.rows import value_of
+from expressions.rows import is_local, value_of
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import in_thread
@@ -22,8 +22,9 @@ from nodes.foreign_keys.enforced import ForeignKeys
 from nodes.sql.writes.row_rules import rules_of
 from nodes.store.transaction import Transaction
 from storage import encoding
+from storage.answers import Question, answer
 from storage.derived import fitting
-from storage.pairs import StoredRow
+from storage.pairs import StoredRow, question
 
 
 async def rewrite(
@@ -47,16 +48,21 @@ async def rewrite(
         rows = await _all_rows(leaving)
         if not rows:
             return
+        await leaving.foresee(removed=rows)
         for row in rows:
             await leaving.remove(row)
         await leaving.writer.write(leaving.ops)
         leaving.ops.clear()
         held.give_pairs(keep_rows=True)
         coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
-        rules = rules_of(new)
+        rules, answers = rules_of(new), leaving.answering.answers
+        await leaving.answering.ask(one for row in rows for one in _asked(old, new, row, computed))
+        made: list[Values] = []
         for row in rows:
-            made = partial(_new_values, old, new, row, computed)
-            values = await in_thread(made) if is_long(row) else made()
+            make = partial(_new_values, old, new, row._replace(answers=answers), computed)
+            made.append(await in_thread(make) if is_long(row) else make())
+        await coming.foresee(made)
+        for values in made:
             await coming.refuse(rules, values)
             await coming.put(values)
         await write(coming, commit=False)
@@ -72,14 +78,26 @@ async def _all_rows(work: Writing) -> list[StoredRow]:
     return found
 
 
+def _asked(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Iterator[Question]:
+    """Questions for the values of a row that PostgreSQL computes."""
+    for column_id, text in computed.items():
+        if not is_local(old, text):
+            yield question(old, row, text, new.column(column_id).type)
+
+
 def _new_values(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Values:
     before = decoded(old, row, old.columns)
-    return {column.id: _value(old, column, before, computed) for column in new.columns}
+    return {column.id: _value(old, row, column, before, computed) for column in new.columns}
 
 
-def _value(old: Descriptor, column: Column, before: Values, computed: Mapping[ColumnId, str]) -> PyValue:
+def _value(
+    old: Descriptor, row: StoredRow, column: Column, before: Values, computed: Mapping[ColumnId, str]
+) -> PyValue:
     if column.id in before:
         return before[column.id]
     if column.id in computed:
-        return fitting(column, value_of(old, computed[column.id], before))
+        text = computed[column.id]
+        if is_local(old, text):
+            return fitting(column, value_of(old, text, before))
+        return fitting(column, answer(row.answers, question(old, row, text, column.type)))
     return None if column.fill_value is None else encoding.decode(column.type, column.fill_value)[0]

@@ -35,6 +35,7 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
         encoded = functools.partial(work.encoded, values)
         new.append(await in_thread(encoded) if are_long(values.values()) else encoded())
         await work.turns.give()
+    new = [row._replace(answers=work.answering.answers) for row in new]
     whole = [_whole(work.descriptor, row) for row in new]
     written: list[Values | None] = []
     meeting: dict[int, tuple[StoredRow, Values, Values]] = {}
@@ -151,6 +152,7 @@ async def _update_conflicting(
     rows = [before | {ColumnId(-c.id): new[c.id] for c in proposed} for _, before, new in meeting.values()]
     answers = await _changes(work, conflict, rows)
     columns, fitted = tuple(conflict.assignments), fitting([work.descriptor.column(c) for c in conflict.assignments])
+    changes: dict[int, tuple[StoredRow, Values, Values]] = {}
     for (place, (old, before, _)), answer in zip(meeting.items(), answers, strict=True):
         if answer[0] is True:
             end = 1 + len(columns)
@@ -159,9 +161,11 @@ async def _update_conflicting(
             if text is not None:
                 computed = await made_values(work, text, before, computed, answer[end:])
             assigned = dict(zip(columns, computed, strict=True))
-            after = before | assigned
-            await work.change(plan.rules, old, assigned, after)
-            written[place] = after
+            changes[place] = old, assigned, before | assigned
+    await work.foresee(changes=changes.values())
+    for place, (old, assigned, after) in changes.items():
+        await work.change(plan.rules, old, assigned, after)
+        written[place] = after
 
 
 async def _changes(work: Writing, conflict: Conflict, rows: Sequence[Values]) -> list[list[PyValue]]:

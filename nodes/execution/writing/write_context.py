@@ -1,7 +1,8 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, TableId
@@ -9,11 +10,12 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, refuse_array
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
-from nodes.execution.fairness import Turns, are_long, in_thread
+from nodes.execution.fairness import Turns, are_long
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import encoded, is_long, stored
 from nodes.execution.scans import stored_rows
+from nodes.execution.writing.answering import Answering
 from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
@@ -47,6 +49,10 @@ class Writing:
     ops: list[Op] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
     """The rows before and after, for foreign keys; without any nobody asks."""
+    answering: Answering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.answering = Answering(self.transaction, self.descriptor)
 
     @property
     def texts(self) -> Texts:
@@ -66,6 +72,21 @@ class Writing:
     def writer(self) -> Writer:
         return Writer(self.transaction, self.descriptor, self.env.storages, self.env.buckets)
 
+    async def foresee(
+        self,
+        new: Iterable[Values] = (),
+        *,
+        changes: Iterable[tuple[StoredRow, Values, Values]] = (),
+        removed: Iterable[StoredRow] = (),
+    ) -> None:
+        """Have the answers for all rows at once: new ones, changed ones with what is assigned, removed ones."""
+        if not self.answering.is_needed:
+            return
+        changed = list(changes)
+        rows = [stored(self.descriptor, values) for values in new]
+        rows += [self._changed(old, assigned, after) for old, assigned, after in changed]
+        await self.answering.foresee([*removed, *(old for old, _, _ in changed)], rows)
+
     def encoded(self, values: Values) -> StoredRow:
         """A new row's bytes. Raises 54000."""
         refuse_long(self.descriptor, values)
@@ -73,64 +94,64 @@ class Writing:
 
     async def put(self, values: Values) -> None:
         """Put a new row; a long one is encoded beside the event loop."""
-        if are_long(values.values()):
-            await in_thread(lambda: self.insert(self.encoded(values)))
-        else:
-            self.insert(self.encoded(values))
+        await self.answering.act(lambda: self.insert(self.encoded(values)), beside=are_long(values.values()))
         await self.turns.give()
 
     async def refuse(self, rules: Rules, values: Values) -> None:
         """Raises 23502 or 23514 for a row that breaks a constraint."""
-        if are_long(values.values()):
-            await in_thread(lambda: rules.refuse(values))
-        else:
-            rules.refuse(values)
+        refuse = partial(rules.refuse, values, self.answering.answers)
+        await self.answering.act(refuse, beside=are_long(values.values()))
         await self.turns.give()
 
     async def change(self, rules: Rules, old: StoredRow, assigned: Values, after: Values) -> None:
         """Give a row its new values; a long one is checked and encoded beside the event loop. Raises 23502 or 23514."""
 
         def change() -> None:
-            rules.refuse(after)
+            rules.refuse(after, self.answering.answers)
             self.update(old, assigned, after)
 
-        if is_long(old) or are_long(after.values()):
-            await in_thread(change)
-        else:
-            change()
+        await self.answering.act(change, beside=is_long(old) or are_long(after.values()))
         await self.turns.give()
 
     async def remove(self, old: StoredRow) -> None:
         """Remove a row."""
-        if is_long(old):
-            await in_thread(lambda: self.delete(old))
-        else:
-            self.delete(old)
+        await self.answering.act(lambda: self.delete(old), beside=is_long(old))
         await self.turns.give()
 
     def insert(self, row: StoredRow) -> None:
-        """Put a new row."""
+        """Put a new row. Raises `Unanswered`."""
+        row = self._answered(row)
         try:
             self._do(None, row, insert_row(self.descriptor, row, self.env.buckets))
         except CannotDerive as error:
             raise no_value(self.descriptor, error) from error
 
     def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> None:
-        """Give the row its new values; a new key moves every pair it has."""
+        """Give the row its new values; a new key moves every pair it has. Raises `Unanswered`."""
         descriptor = self.descriptor
         refuse_long(descriptor, assigned)
-        key = old.key
+        new = self._changed(old, assigned, after)
+        columns = {c: new.columns[c] for c in assigned if c not in descriptor.primary_key}
+        try:
+            ops = update_row(descriptor, self._answered(old), columns, new.key, self.env.buckets)
+        except CannotDerive as error:
+            raise no_value(descriptor, error) from error
+        self._do(old, new, ops)
+
+    def _changed(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> StoredRow:
+        """The row with what is assigned, and nothing that follows from it."""
+        descriptor, key = self.descriptor, old.key
         if not set(assigned).isdisjoint(descriptor.primary_key):
             key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
         columns = encoded(descriptor, {c: v for c, v in assigned.items() if c not in descriptor.primary_key})
-        try:
-            ops = update_row(descriptor, old, columns, key, self.env.buckets)
-        except CannotDerive as error:
-            raise no_value(descriptor, error) from error
-        self._do(old, StoredRow(key, {**old.columns, **columns}), ops)
+        return old._replace(key=key, columns={**old.columns, **columns})
 
     def delete(self, old: StoredRow) -> None:
-        self._do(old, None, delete_row(self.descriptor, old, self.env.buckets))
+        """Remove the row. Raises `Unanswered`."""
+        self._do(old, None, delete_row(self.descriptor, self._answered(old), self.env.buckets))
+
+    def _answered(self, row: StoredRow) -> StoredRow:
+        return row._replace(answers=self.answering.answers)
 
     def _do(self, old: StoredRow | None, new: StoredRow | None, ops: Sequence[Op]) -> None:
         self.held.take_pairs(ops)

@@ -17,7 +17,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
 from catalog.values import floats
 from catalog.values.types import FLOATING, INT_LIMITS, SqlType, Value
-from expressions.rows import compiled
+from expressions.rows import compiled, is_local
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds, fits
@@ -110,7 +110,9 @@ def serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], con
     """True if every row that meets the conditions has an entry in the index."""
     if index.where is None:
         return True
-    return bool(conditions) and is_implied(descriptor, compiled(descriptor, index.where), conditions, context)
+    if not conditions or not is_local(descriptor, index.where):
+        return False
+    return is_implied(descriptor, compiled(descriptor, index.where), conditions, context)
 
 
 def along(

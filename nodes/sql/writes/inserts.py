@@ -9,7 +9,7 @@ from catalog.elements import Column, Index
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.functions import allowed
-from expressions.rows import compiled
+from expressions.rows import compiled, is_local
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
 from nodes.sql.conditions.implication import is_implied
@@ -168,7 +168,11 @@ class Inserts(Assignments):
 
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
     """True if a unique index decides about all rows that ON CONFLICT is about."""
-    return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
+    if index.where is None:
+        return True
+    if not is_local(descriptor, index.where):
+        return False
+    return is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
 
 
 def _query_of(given: Node) -> Node:

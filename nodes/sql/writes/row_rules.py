@@ -6,7 +6,8 @@ A constraint on its way in is enforced before anybody relies on it, and one on i
     insert, update   the whole new row is looked at: NULLs first, in the order of the columns, then the checks by name
     delete           nothing to look at: no constraint here spans two rows
 
-Expressions are computed by `expressions.rows`, the one engine that fills, audits and the lab use, too.
+Expressions are computed by `expressions.rows`, as for fills, audits and the lab; of what is not local there the
+answers of PostgreSQL are taken, and `Unanswered` is raised where one is lacking.
 """
 
 from collections.abc import Mapping
@@ -14,10 +15,13 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, State
+from catalog.values.types import SqlType
 from expressions.errors import CHECK_VIOLATION, NOT_NULL_VIOLATION, SqlError
-from expressions.rows import columns_of, compiled
+from expressions.rows import columns_of, compiled, is_local
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context, Expr, PyValue, evaluate, value_text
+from storage import encoding
+from storage.answers import NO_ANSWERS, Answers, Question, answer
 
 SHOWN_BYTES_MAX = 64
 ENFORCED = (State.WRITE_ONLY, State.PUBLIC)
@@ -35,17 +39,25 @@ class Rules:
 
     descriptor: Descriptor
     required: tuple[tuple[Column, Constraint | None], ...]
-    checks: tuple[tuple[Constraint, Expr], ...]
+    checks: tuple[tuple[Constraint, Expr | None], ...]
+    """Without its expression, one that PostgreSQL computes."""
     reads: tuple[Column, ...]
 
-    def refuse(self, row: Values) -> None:
-        """Raises 23502 or 23514 for the first constraint that the row breaks."""
+    def refuse(self, row: Values, answers: Answers = NO_ANSWERS) -> None:
+        """Raises 23502 or 23514 for the first constraint that the row breaks, or `Unanswered`."""
         for column, constraint in self.required:
             if row[column.id] is None:
                 raise _null(self.descriptor, column, constraint, row)
         for check, expr in self.checks:
-            if evaluate(expr, row, NOTHING) is False:
+            value = self._answer(check, row, answers) if expr is None else evaluate(expr, row, NOTHING)
+            if value is False:
                 raise _unchecked(self.descriptor, check, row)
+
+    def _answer(self, check: Constraint, row: Values, answers: Answers) -> PyValue:
+        text = _expression(check)
+        columns = (self.descriptor.column(column_id) for column_id in sorted(columns_of(text)))
+        inputs = (encoding.encode_value(column.type, row[column.id]) for column in columns)
+        return answer(answers, Question(text, SqlType.BOOLEAN, tuple(inputs)))
 
 
 def rules_of(descriptor: Descriptor) -> Rules:
@@ -65,7 +77,8 @@ def rules_of(descriptor: Descriptor) -> Rules:
     checks = sorted(
         (c for c in descriptor.constraints if c.rule == "check" and c.state in ENFORCED), key=lambda c: c.name
     )
-    compiled_checks = tuple((c, compiled(descriptor, _expression(c))) for c in checks)
+    texts = [(c, _expression(c)) for c in checks]
+    compiled_checks = tuple((c, compiled(descriptor, t) if is_local(descriptor, t) else None) for c, t in texts)
     read = {c.id for c, _ in required} | {i for c in checks for i in columns_of(_expression(c))}
     reads = tuple(c for c in descriptor.columns if c.state is State.PUBLIC or c.id in read)
     return Rules(descriptor, required, compiled_checks, reads)

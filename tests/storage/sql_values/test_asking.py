@@ -121,7 +121,9 @@ def test_no_setting_of_a_client_reaches_a_value(client: Session, sql_type: SqlTy
     assert same(expected, [value])
 
 
-def asked(text: str, returns: SqlType, *rows: tuple[Value | None, ...], of: SqlType = SqlType.INTEGER) -> list[Question]:
+def asked(
+    text: str, returns: SqlType, *rows: tuple[Value | None, ...], of: SqlType = SqlType.INTEGER
+) -> list[Question]:
     return [Question(text, returns, tuple(encode_value(of, value) for value in row)) for row in rows]
 
 
