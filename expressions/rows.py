@@ -9,6 +9,7 @@ the row and nothing else, and what depends on the clock, the session or chance i
 computed here; the value of any other expression is PostgreSQL's answer (`storage.asking`).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -26,9 +27,14 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, reference
 from expressions.errors import (
+    AMBIGUOUS_FUNCTION,
+    CANNOT_COERCE,
     DATATYPE_MISMATCH,
+    FEATURE_NOT_SUPPORTED,
     GROUPING_ERROR,
     SYNTAX_ERROR,
+    UNDEFINED_FUNCTION,
+    UNDEFINED_OBJECT,
     UNDEFINED_PARAMETER,
     WINDOWING_ERROR,
     SqlError,
@@ -65,14 +71,31 @@ CHANGING = {
 Types = tuple[tuple[ColumnId, SqlType], ...]
 
 
+Judge = Callable[[Descriptor, str, SqlType], str]
+"""PostgreSQL's word on an expression over the public columns of a table, by their names: the text that it keeps, whose
+value is brought to a type as an assignment does. Raises `SqlError` with a place in the text for what it does not take,
+and for what is not immutable."""
+
+UNKNOWN_HERE = frozenset(
+    {UNDEFINED_FUNCTION, AMBIGUOUS_FUNCTION, UNDEFINED_OBJECT, CANNOT_COERCE, FEATURE_NOT_SUPPORTED}
+)
+"""Refusals of the analyser that say that it does not know something, and not that it is wrong."""
+
+
 def canonical(
-    descriptor: Descriptor, expression: str | Node, *, returns: SqlType | None, what: str, offset: int = 0
+    descriptor: Descriptor,
+    expression: str | Node,
+    *,
+    returns: SqlType | None,
+    what: str,
+    offset: int = 0,
+    judge: Judge | None = None,
 ) -> str:
     """The expression as a descriptor keeps it; raises `SqlError` with its place.
 
     `expression` is text that begins at byte `offset` of the statement, or a node of the statement's own parse tree.
     `what` names its use in messages ("check constraint", "index predicate"); the value is brought to type `returns`
-    as an assignment does, or left as it is (None).
+    as an assignment does, or left as it is (None). `judge` is asked about what the analyser does not know.
     """
     node, shift = (expression, offset)
     if isinstance(expression, str):
@@ -85,10 +108,41 @@ def canonical(
             _refuse_type(expr, target, what)
             node = _cast(node, target.name)
     except SqlError as error:
+        is_unknown = error.sqlstate in UNKNOWN_HERE and not any(_messages(node, pb.SubLink))
+        if judge is not None and returns is not None and is_unknown:
+            return _judged(descriptor, node, returns, what, shift, judge)
         error.offset = error.offset + shift if error.offset >= 0 else error.offset
         raise
     scope = _public_scope(descriptor)
     return _respelled(node, lambda names: f"{MARK}{_id_of(scope, names)}")
+
+
+OF_GENERATED_COLUMNS = re.compile(r"(a )?column generation expression")
+"""The use that PostgreSQL names: it is asked by way of a generated column."""
+
+
+def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shift: int, judge: Judge) -> str:
+    """The expression as PostgreSQL writes it, with columns by id."""
+    text = _text_of(node)
+    try:
+        found = judge(descriptor, text, returns)
+    except SqlError as error:
+        places = dict(zip(_places(parsed(text)), _places(node), strict=False))
+        place = places.get(error.offset + len(BEFORE), -1) if error.offset >= 0 else -1
+        message = OF_GENERATED_COLUMNS.sub(what, error.message)
+        if error.sqlstate == INVALID_DEFINITION:
+            message = f"functions in {what} must be marked IMMUTABLE: the same row must give the same value at any time"
+        if error.sqlstate == DATATYPE_MISMATCH and place < 0:
+            of = error.message.rpartition(" is of type ")[2]
+            message = f"{what} must be of type {OF_SQL_TYPE[returns]}, not of type {of}"
+        raise SqlError(error.sqlstate, message, place + shift if place >= 0 else -1, hint=error.hint) from error
+    ids = {column.name: column.id for column in descriptor.public_columns}
+    return _respelled(parsed(found), lambda names: f"{MARK}{ids[names[-1]]}")
+
+
+def _places(node: Node) -> list[int]:
+    """The places of all that has one, in the order of the tree."""
+    return [part.location for part in _all_messages(node) if "location" in part.DESCRIPTOR.fields_by_name]
 
 
 def shown(descriptor: Descriptor, text: str) -> str:
@@ -122,6 +176,12 @@ def columns_of(text: str) -> frozenset[ColumnId]:
 def is_local(descriptor: Descriptor, text: str) -> bool:
     """True for a kept expression that is computed here; PostgreSQL has to be asked for the value of any other one."""
     return _known(descriptor, text) is not None
+
+
+def functions_of(text: str) -> frozenset[str]:
+    """The functions that an expression calls by name; in another schema than pg_catalog with its name."""
+    calls = ([part.string.sval for part in call.funcname] for call in _messages(parsed(text), pb.FuncCall))
+    return frozenset(".".join(names[1:] if names[0] == "pg_catalog" and len(names) > 1 else names) for names in calls)
 
 
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:

@@ -23,6 +23,7 @@ from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import Named, implied_names, uniques_of, with_implied_names, with_names
 from changes.planning.tables import Tables
+from expressions.rows import Judge
 from storage.buckets import StorageCount
 
 
@@ -80,6 +81,10 @@ class AsNamed:
     @property
     def views(self) -> tuple[ViewDefinition, ...]:
         return self.tables.views
+
+    @property
+    def judge(self) -> Judge | None:
+        return self.tables.judge
 
     def named(self, name: str) -> Descriptor | None:
         table_id = self.names.tables.get(name)

@@ -29,6 +29,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.statements import Statement
+from expressions.rows import Judge
 from storage.buckets import AS_BEGUN, StorageCount
 
 Named = TypeVar("Named", actions.CreateTable, actions.AlterTable)
@@ -56,6 +57,8 @@ class CatalogView:
     is_private: bool = False
     """True for the temporary tables of a session, where others may be made."""
     views: tuple[ViewDefinition, ...] = ()
+    judge: Judge | None = field(default=None, compare=False)
+    """PostgreSQL's word on expressions that are not computed here."""
 
     def hint_at(self, name: str) -> str | None:
         """Of a table that is not there: why its name is taken all the same, or the one that was probably meant."""

@@ -214,7 +214,8 @@ class Sketch:
     def expression(self, sql: Sql, returns: SqlType, what: str, position: Position) -> str:
         """An expression over the table's columns as descriptors keep it; refused when it reads what is dropped."""
         with placed(sql.source, otherwise=position):
-            kept = canonical(self.planned, sql.node or sql.text, returns=returns, what=what)
+            judge = self.tables.judge
+            kept = canonical(self.planned, sql.node or sql.text, returns=returns, what=what, judge=judge)
         for column in sorted(columns_of(kept)):
             self._check_stays(column, f"{what} {sql.text}", position)
         return kept

@@ -88,7 +88,7 @@ def _draft(
         case actions.DropTable():
             return _drop_table(action, table, tables)
         case actions.CreateIndex():
-            return _create_index(action, table)
+            return _create_index(action, table, tables)
         case actions.DropIndex():
             return _drop_index(action, table, tables)
         case actions.AlterTable():
@@ -122,7 +122,7 @@ ROW_IDS = actions.NewColumn(actions.ROW_ID, SqlType.BIGINT, not_null=True, ident
 
 def _create_table(action: actions.CreateTable, table_id: TableId, tables: Tables) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
-    alone = _with_constraints(action, _bare_table(action, table_id))
+    alone = _with_constraints(action, _bare_table(action, table_id), tables)
     draft = Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: alone})
     return _referring(draft, element, alone, action, tables) if action.foreign_keys else draft
 
@@ -179,9 +179,9 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
     )
 
 
-def _with_constraints(action: actions.CreateTable, table: Descriptor) -> Descriptor:
+def _with_constraints(action: actions.CreateTable, table: Descriptor, tables: Tables) -> Descriptor:
     """CHECK and UNIQUE of a table that nobody has written to hold at once: they are public with it."""
-    sketch = Sketch(table)
+    sketch = Sketch(table, tables=tables)
     checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
     indexes: list[Index] = []
     for unique in action.uniques:
@@ -258,10 +258,10 @@ def _of_table(table: Descriptor, move: Move, dangers: tuple[str, ...] = ()) -> D
 # Indexes
 
 
-def _create_index(action: actions.CreateIndex, table: Descriptor) -> Draft:
+def _create_index(action: actions.CreateIndex, table: Descriptor, tables: Tables) -> Draft:
     if any(index.name == action.index.text for index in table.indexes):
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
-    sketch = Sketch(table)
+    sketch = Sketch(table, tables=tables)
     _, index = sketch.add_index(action.index, action.columns, unique=action.unique, where=action.where)
     sketch.costs.append(f"Every row of {table.name} is read once; each later write of it also writes {index.name}.")
     if index.unique:

@@ -5,13 +5,14 @@ will leave them.
 """
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
 from catalog.view_definition import ViewDefinition
 from changes.plan.model import Element
+from expressions.rows import Judge
 from storage.buckets import AS_BEGUN, StorageCount
 
 
@@ -35,6 +36,11 @@ class Tables(Protocol):
         """Those that read the tables: what they read stays."""
         ...
 
+    @property
+    def judge(self) -> Judge | None:
+        """PostgreSQL's word on expressions that are not computed here; without it they are refused."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
@@ -44,6 +50,7 @@ class KnownTables:
     sandboxes: frozenset[TableId] = frozenset()
     storages: StorageCount = AS_BEGUN
     views: tuple[ViewDefinition, ...] = ()
+    judge: Judge | None = field(default=None, compare=False)
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

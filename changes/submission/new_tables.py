@@ -32,6 +32,7 @@ from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
 from changes.submission import tables_ahead
+from changes.submission.judging import judge
 from expressions import literals
 from expressions.dates.zones import TimeStyle
 from expressions.typed import Context
@@ -123,7 +124,7 @@ TEMPORARY = "pg_temp."
 
 def _private_view(own: Sequence[Descriptor]) -> CatalogView:
     """The temporary tables of a session, and no others: their names are its own."""
-    return CatalogView(tuple(own), storages=tables_ahead.storage_count_now(), is_private=True)
+    return CatalogView(tuple(own), storages=tables_ahead.storage_count_now(), is_private=True, judge=judge)
 
 
 def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:

@@ -12,7 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.values.types import ARRAYS, BadValue, SqlType, Value, parse_text
 from expressions.errors import SqlError
-from expressions.rows import columns_of, value_of
+from expressions.rows import columns_of, is_local, value_of
 from lab.scripts.text import value_text
 from storage import encoding
 
@@ -53,6 +53,8 @@ def examples(table: Descriptor, columns: Sequence[ColumnId], condition: str = ""
     """
     read = columns_of(condition) if condition else frozenset()
     if not columns or not read <= set(columns) or len(condition) > CONDITION_CHARACTERS_MAX:
+        return ()
+    if condition and not is_local(table, condition):
         return ()
     found = [table.column(one) for one in columns]
     candidates = {column.id: _candidates(column, condition if column.id in read else "") for column in found}

@@ -9,17 +9,23 @@ from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.values.types import SqlType
 from changes.ddl.actions import Action, AlterTable, CreateTable
 from changes.ddl.errors import TOO_LONG, DdlError, check_has_key
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import Part, parse, split
 from changes.plan.model import Plan
 from changes.planning.planner import make_plan
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 
 STATEMENTS_MAX, MOVES_MAX, COLUMNS_MAX = 20, 12, 100
 """Every version of a plan is written out in full, and a page waits for all of them."""
 
 NO_TABLES = CatalogView(())
+COMPUTED_HERE = (
+    "The lab computes comparisons, AND, OR, NOT, IS NULL, IN, BETWEEN, LIKE, CASE, COALESCE, arithmetic, ||, lower,"
+    " upper, length, abs and casts. In the cluster any immutable expression may stand here."
+)
 LEAVE_OUT = "Leave out what does not matter here."
 
 
@@ -39,6 +45,7 @@ def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
         message = f"{len(parts)} statements; at most {STATEMENTS_MAX} are read"
         raise DdlError(TOO_LONG, message, position=parts[STATEMENTS_MAX].position)
     found: list[Planned] = []
+    there = replace(there, judge=unexplored)
     for part in parts:
         try:
             plan = _plan(part, there)
@@ -48,6 +55,12 @@ def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
         there = _afterwards(there, plan)
         found.append(Planned(part.text, plan))
     return tuple(found)
+
+
+def unexplored(table: Descriptor, text: str, returns: SqlType) -> str:
+    """The lab's `expressions.rows.Judge`: there is no PostgreSQL that it could ask."""
+    message = f"{text} cannot be explored: PostgreSQL alone computes it"
+    raise SqlError(FEATURE_NOT_SUPPORTED, message, 0, hint=COMPUTED_HERE)
 
 
 def _plan(part: Part, there: CatalogView) -> Plan:

@@ -25,7 +25,7 @@ from changes.plan.model import Element, Move, MoveKind
 from changes.planning.dependents import check_index_is_free, slow_without, undone_without
 from changes.planning.draft import Sketch, check_constraint_name, public_index
 from expressions.errors import CHECK_VIOLATION
-from expressions.rows import value_of
+from expressions.rows import is_local, value_of
 
 
 def add_check(sketch: Sketch, check: NewCheck) -> None:
@@ -42,6 +42,8 @@ def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) 
     assert constraint.expression is not None, "a check has an expression"
     if not sketch.fresh.keys() >= set(constraint.columns) or not constraint.columns:
         return
+    if not is_local(sketch.planned, constraint.expression):
+        return  # PostgreSQL computes it, when the rows are verified
     with placed(check.expression.source, otherwise=check.position):
         holds = value_of(sketch.planned, constraint.expression, sketch.fresh)
     if holds is False:

@@ -32,7 +32,7 @@ from changes.planning.alter.columns import column_there
 from changes.planning.dependents import referring_words
 from changes.planning.draft import Sketch
 from changes.planning.stages import Swap
-from expressions.rows import canonical, columns_of, compiled
+from expressions.rows import canonical, columns_of, compiled, is_local
 from expressions.typed import Call, walk
 from storage.reads import reads
 
@@ -185,7 +185,9 @@ COMPARING = frozenset(
 
 
 def _only_compares(table: Descriptor, rule: str) -> bool:
-    return all(part.name in COMPARING for part in walk(compiled(table, rule)) if isinstance(part, Call))
+    return is_local(table, rule) and all(
+        part.name in COMPARING for part in walk(compiled(table, rule)) if isinstance(part, Call)
+    )
 
 
 def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None:

@@ -84,3 +84,21 @@ def test_a_new_table_may_refer_to_one_of_the_same_text() -> None:
     assert trips.plan is not None
     [link] = [one for one in trips.plan.result.constraints if one.references is not None]
     assert link.references == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("CREATE TABLE t (id int PRIMARY KEY, d jsonb, CHECK (jsonb_path_exists(d, '$.a')))", id="check"),
+        pytest.param(
+            "CREATE TABLE t (id int PRIMARY KEY, d jsonb); CREATE INDEX ON t (id) WHERE jsonb_path_exists(d, '$.a')",
+            id="index",
+        ),
+    ],
+)
+def test_what_postgres_alone_computes_cannot_be_explored(text: str) -> None:
+    with pytest.raises(DdlError) as refused:
+        planned(text)
+    assert refused.value.message == "jsonb_path_exists(d, '$.a') cannot be explored: PostgreSQL alone computes it"
+    assert refused.value.position is not None
+    assert "any immutable expression" in str(refused.value.hint)

@@ -1,0 +1,83 @@
+"""PostgreSQL's word on an expression of a schema: asked by way of a generated column of a temporary table, undone.
+
+    CREATE TEMP TABLE "trips" ("id" bigint, "doc" jsonb)                     the table's public columns, no rows
+    SELECT jsonb_.. FROM ..                                                  names, and what the reader role may call
+    ALTER TABLE .. ADD value boolean GENERATED ALWAYS AS (jsonb_..) STORED   its type; 42P17 where it is not immutable
+
+What is kept is the text that PostgreSQL has of it then: constants are those of this moment, whatever is read as one.
+"""
+
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+
+from catalog.descriptor import Descriptor
+from catalog.text.sql_names import quoted
+from catalog.values.types import SqlType, type_name
+from expressions.errors import INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, SqlError
+from expressions.rows import functions_of
+from storage.postgres import USERS_SETTINGS
+from storage.reader.role import FUNCTION_NAMES_SQL, IS_CLOSED_SQL, READER
+
+TIMEOUT_MS = 2000
+"""Constants of an expression are computed when it is read."""
+SETTINGS = {**USERS_SETTINGS, "search_path": "pg_catalog, pg_temp", "statement_timeout": str(TIMEOUT_MS)}
+TEXT_SQL = """
+SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d
+JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+WHERE d.adrelid = %s::regclass AND a.attname = %s
+"""
+
+
+def judge(table: Descriptor, text: str, returns: SqlType) -> str:
+    """`expressions.rows.Judge`. Raises `SqlError`."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        undo = transaction.savepoint()
+        try:
+            return _judged(cursor, table, text, returns)
+        finally:
+            transaction.savepoint_rollback(undo)
+
+
+def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType) -> str:
+    columns = {column.name: column.type for column in table.public_columns if column.name}
+    value = next(name for name in map("value{}".format, range(len(columns) + 1)) if name not in columns)
+    cursor.execute(IS_CLOSED_SQL)
+    if not cursor.fetchone()[0]:
+        _check_names(cursor, text)
+    calls = ", ".join("set_config(%s, %s, true)" for _ in SETTINGS)
+    cursor.execute(f"SELECT {calls}, set_config('role', %s, true)", [*sum(SETTINGS.items(), ()), READER])
+    name = f"pg_temp.{quoted(table.name)}"
+    listed = ", ".join(f"{quoted(column)} {type_name(of, None)}" for column, of in columns.items())
+    cursor.execute(f"CREATE TEMP TABLE {quoted(table.name)} ({listed})")
+    _ask(cursor, "SELECT ", text, f" FROM {name}")
+    added = f"ALTER TABLE {name} ADD {value} {type_name(returns, None)} GENERATED ALWAYS AS ("
+    _ask(cursor, added, text, ") STORED")
+    cursor.execute("SET LOCAL ROLE NONE")
+    cursor.execute(TEXT_SQL, [name, value])
+    return str(cursor.fetchone()[0])
+
+
+def _ask(cursor: Any, before: str, text: str, after: str) -> None:
+    """Run a statement with the expression in it; what it refuses has its place in the expression."""
+    try:
+        cursor.execute(before + text + after)
+    except DatabaseError as error:
+        given = getattr(error.__cause__, "diag", None)
+        if given is None or given.sqlstate is None:
+            raise
+        if given.sqlstate == QUERY_CANCELED:
+            raise SqlError(QUERY_CANCELED, f"PostgreSQL takes longer than {TIMEOUT_MS} ms to read it") from error
+        characters = int(given.statement_position or 0) - 1 - len(before)
+        offset = len(text[:characters].encode()) if 0 <= characters < len(text) else -1
+        message = given.message_primary or str(error)
+        raise SqlError(given.sqlstate, message, offset, hint=given.message_hint) from error
+
+
+def _check_names(cursor: Any, text: str) -> None:
+    """Refuse functions by their names, where privileges do not."""
+    cursor.execute(FUNCTION_NAMES_SQL)
+    allowed = {name for name, is_allowed in cursor.fetchall() if is_allowed}
+    for name in sorted(functions_of(text)):
+        if name not in allowed:
+            raise SqlError(INSUFFICIENT_PRIVILEGE, f"permission denied for function {name}")
