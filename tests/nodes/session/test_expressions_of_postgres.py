@@ -39,7 +39,6 @@ def test_a_table_of_a_transaction_may_have_one(n1: Any) -> None:
         with pytest.raises(errors.CheckViolation), n1.transaction():
             n1.execute("""INSERT INTO inside VALUES (3, '{"a": -1}')""")
     assert n1.execute("SELECT id FROM inside ORDER BY id").fetchall() == [(1,), (2,)]
-    n1.execute("DROP TABLE inside")
 
 
 @pytest.mark.parametrize(
