@@ -3,6 +3,5 @@
 relations  the relations that there are: names and types of their columns
 fixed      the one role and database
 own        views of our own: elements in any state, versions, leases, changes, nodes
-of_session relations about the session that asks
 values     values of rows, and numbers of PostgreSQL's own
 """

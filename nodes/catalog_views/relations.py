@@ -25,7 +25,6 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from expressions.values.object_names import SHOWN_SETTINGS, TYPES
 from nodes.sql.queries.query import Output
 from storage.shadow import own_views
 
@@ -55,15 +54,6 @@ def _read() -> dict[str, tuple[Output, ...]]:
 
 
 RELATIONS = _read()
-UNNAMED = {
-    TYPES: _outputs("kind:text oid:oid shown:text spelled:text"),
-    SHOWN_SETTINGS: _outputs("name:text shown:text"),
-}
-"""What functions read; no query can name it."""
-
-
-def columns_of(key: str) -> tuple[Output, ...]:
-    return RELATIONS.get(key) or UNNAMED[key]
 
 
 def key_of(schema: str, name: str) -> str | None:

@@ -10,8 +10,7 @@ texts       an operation as a statement, under one version of its table
 answers     results and errors as JSON
 errors      the mistakes that a request can make, and those it can meet
 requests    one request carried out: plan, send, reload, try again, as `nodes.router` decides
-rows        reading rows in the order of the primary key, over all storages
-index_rows  rows in the order of an index, by its keys
+rows        reading rows in the order of an index, or of the primary key
 keyed_gets  `get` by the primary key, compiled: the read that SQL has, too
 batches     operations on many rows, storage by storage
 operations  what each operation does

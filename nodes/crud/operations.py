@@ -19,15 +19,12 @@ from nodes.crud.batches import many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
 from nodes.crud.errors import bad_option, bad_row, error_json
-from nodes.crud.index_rows import IndexRead
 from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request, within_time
-from nodes.crud.rows import Batches, OrderedRead, Window, batches_of, gathered, written
+from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
-from nodes.crud.values import assignments, conditions, flat_row, key_values, named_key, text_of
+from nodes.crud.values import Condition, assignments, conditions, flat_row, key_values, named_key, text_of
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.select import access_of
-from nodes.sql.plans import SelectPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
 from storage import encoding
@@ -134,10 +131,7 @@ class Single:
         text = texts.get(descriptor, key, self.shown(descriptor))
         row = {column.name: value for column, value in key}
         if bucket is not None and self._bucket(transaction, descriptor, row) is None:
-            # found by its key, if that bucket has it
-            read = await Reading(request).read(transaction, text, Window(bucket))
-            with HeldRows(request.env.rows) as held:
-                rows = await gathered(read.answers(), held)
+            rows = await self._in_bucket(transaction, key, self.shown(descriptor))
             await transaction.commit()
             return self.result(descriptor, rows)
         self._check_bucket(transaction, descriptor, row)
@@ -171,30 +165,29 @@ class Single:
         Raises `BucketError` for another bucket than the key's own.
         """
         row = {column.name: value for column, value in key}
-        window = Window(self.call.options.get("bucket_id"))
-        if window.bucket is None or self._bucket(transaction, descriptor, row) is not None:
+        if self.call.options.get("bucket_id") is None or self._bucket(transaction, descriptor, row) is not None:
             self._check_bucket(transaction, descriptor, row)
             return True
-        text = texts.get(descriptor, key, list(named_key(descriptor)))
-        read = await Reading(self.request).read(transaction, text, window)
-        with HeldRows(self.request.env.rows) as held:
-            return bool(await gathered(read.answers(), held))
+        return bool(await self._in_bucket(transaction, key, named_key(descriptor)))
+
+    async def _in_bucket(
+        self, transaction: Transaction, key: list[tuple[Column, str | None]], shown: Sequence[Column]
+    ) -> list[Row]:
+        """The row of a key, if the bucket that is named has it."""
+        named, window = (
+            [Condition("=", column.name, value) for column, value in key],
+            Window(self.call.options["bucket_id"]),
+        )
+        read = OrderedRead(self.request, transaction, named, shown, window=window)
+        return [row async for rows in read.answers() for row in rows]
 
     async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """min, max: the row that comes first, or last."""
-        self.request.counts.map_reduces += 1
-        self.request.sends(transaction, descriptor, sharding=False)
-        is_last = self.call.operation.verb == "max"
+        named_key(descriptor)  # hidden row ids are in nobody's order
         name = self.call.arguments.get("index")
-        orders.parts_of(descriptor, name)
-        if descriptor.has_hidden_key:
-            text = texts.first_by(descriptor, name, self.shown(descriptor), is_last=is_last)
-            _, found, _ = await self.request.do(transaction, text, commit=True)
-            return self.result(descriptor, found)
         index = None if name is None else orders.index_named(descriptor, name)
-        plan, context = await self.request.plan(transaction, texts.select(descriptor, (), self.shown(descriptor)))
-        assert isinstance(plan, SelectPlan)
-        read = IndexRead(self.request.env, transaction, plan, context, index, backwards=is_last, first=1)
+        window = Window(first=1, backwards=self.call.operation.verb == "max", is_forced=True)
+        read = OrderedRead(self.request, transaction, (), self.shown(descriptor), index, window)
         rows = [row async for some in read.answers() for row in some]
         await transaction.commit()
         return self.result(descriptor, rows)
@@ -207,46 +200,21 @@ class Reading:
         self.request, self.call = request, request.call
         self.conditions = conditions(self.call.arguments.get("conditions"))
 
-    def window(self, transaction: Transaction, descriptor: Descriptor) -> Window:
-        options = self.call.options
-        bucket, after = options.get("bucket_id"), options.get("after")
-        key = None if after is None else self._after(transaction, descriptor, after)
-        return Window(bucket, key, options.get("first"), bool(options.get("force_map_call")))
-
-    def _named(self, descriptor: Descriptor, row: Any) -> dict[str, Any]:
-        """A row that the client names, by the names of its columns: an object, or a list as it was answered."""
-        shown = shown_columns(descriptor, self.call.options.get("fields"))
-        return row if isinstance(row, dict) else dict(zip((c.name for c in shown), row, strict=False))
-
-    def _after(self, transaction: Transaction, descriptor: Descriptor, row: Any) -> bytes:
-        """K(r) of the row that was the last of the page before."""
-        named = self._named(descriptor, row)
-        if descriptor.has_hidden_key:
-            raise bad_option(f"option after goes with the order of an index: {descriptor} is kept by hidden row ids")
-        names = [column.name for column in descriptor.key_columns]
-        key = key_values(descriptor, {name: named.get(name) for name in names if name in named})
-        typed = {c.name: self._parsed(transaction, c, value) for c, value in key}
-        return b"".join(encoding.encode(c.type, typed[c.name]) for c in descriptor.key_columns)
+    def _place_of(
+        self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
+    ) -> bytes:
+        """The place of a row in the order of an index, encoded as its entries are."""
+        parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
+        parts += [(column, False) for column in descriptor.key_columns]
+        return b"".join(
+            encoding.encode(column.type, self._parsed(transaction, column, row[column.name]), descending=down)
+            for column, down in parts
+        )
 
     def _parsed(self, transaction: Transaction, column: Column, text: str | None) -> Any:
         if text is None:
             return None
         return parse_value(OF_SQL_TYPE[column.type], text, -1, self.request.caller.style, transaction.started_at)
-
-    async def read(self, transaction: Transaction, text: texts.Text, window: Window) -> OrderedRead:
-        """A read within the attempt; where it goes decides whether the sharding's hash goes along."""
-        plan, context = await self.request.plan(transaction, text)
-        assert isinstance(plan, SelectPlan)
-        found = OrderedRead(self.request.env, transaction, plan, context, window)
-        self._sent_to(transaction, found.plan, found.storages, is_forced=window.is_forced)
-        return found
-
-    def _sent_to(self, transaction: Transaction, plan: SelectPlan, storages: set[int], *, is_forced: bool) -> None:
-        descriptor = plan.scans[0].descriptor
-        every = descriptor.placement.storage_count(self.request.env.storages)
-        is_keyed = len(storages) < every and not is_forced
-        self.request.sends(transaction, descriptor, sharding=is_keyed)
-        self.request.counts.map_reduces += not is_keyed
 
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """select."""
@@ -259,103 +227,47 @@ class Reading:
 
     async def batches(self, transaction: Transaction, descriptor: Descriptor, held: HeldRows) -> Batches:
         """The rows in their order, some at a time."""
-        shown = shown_columns(descriptor, self.call.options.get("fields"))
-        first = self.call.options.get("first")
-        is_before = first is not None and first < 0
-        if not is_before and orders.index_of(descriptor, self.conditions) is None:
-            text = texts.select(descriptor, self.conditions, shown)
-            read = await self.read(transaction, text, self.window(transaction, descriptor))
-            async for rows in read.answers():
-                yield rows
+        options, first = self.call.options, self.call.options.get("first")
+        backwards = first is not None and first < 0
+        index, before = orders.index_of(descriptor, self.conditions), self._row_before(descriptor)
+        beyond = None
+        if before is not None and not descriptor.has_hidden_key:
+            beyond = self._place_of(transaction, descriptor, index, before)
+        bucket, is_forced = options.get("bucket_id"), bool(options.get("force_map_call"))
+        window = Window(bucket, beyond, None if first is None else abs(first), backwards, is_forced)
+        if bucket is not None and (index is not None or backwards):
+            raise bad_option("option bucket_id goes with the order of the primary key, forwards")
+        shown = shown_columns(descriptor, options.get("fields"))
+        read = OrderedRead(self.request, transaction, self.conditions, shown, index, window, before)
+        if backwards:
+            yield (await gathered(read.answers(), held))[::-1]
             return
-        by_index = await self._by_index(transaction, descriptor, shown)
-        if by_index is not None and is_before:
-            yield (await gathered(by_index.answers(), held))[::-1]
-            return
-        if by_index is not None:
-            async for rows in by_index.answers():
-                yield rows
-            return
-        text = self._ordered(descriptor, shown)
-        plan, context = await self.request.plan(transaction, text)
-        assert isinstance(plan, SelectPlan)
-        way = access_of(self.request.env, plan.scans[0], context)
-        self._sent_to(transaction, plan, set(way.storages), is_forced=False)
-        answers = batches_of(await self.request.read(transaction, text, context, commit=False))
-        if is_before:
-            rows = await gathered(answers, held)
-            yield rows[::-1]
-            return
-        async for rows in answers:
+        async for rows in read.answers():
             yield rows
-
-    async def _by_index(
-        self, transaction: Transaction, descriptor: Descriptor, shown: list[Column]
-    ) -> IndexRead | None:
-        """A read by the keys of the order, whose first rows are found without the others; None where all are sorted.
-
-        All of a large table is read and sorted faster than looked up row by row; hidden row ids are in nobody's order.
-        """
-        first, name = self.call.options.get("first"), orders.index_of(descriptor, self.conditions)
-        index, after = None if name is None else orders.index_named(descriptor, name), self._row_before(descriptor)
-        plan, context = await self.request.plan(transaction, texts.select(descriptor, self.conditions, shown))
-        assert isinstance(plan, SelectPlan)
-        if plan.query.simple is None or not plan.is_local or descriptor.has_hidden_key:
-            return None
-        beyond = None if after is None else self._place_of(transaction, descriptor, index, after)
-        is_before, wanted = first is not None and first < 0, None if first is None else abs(first)
-        read = IndexRead(self.request.env, transaction, plan, context, index, is_before, beyond, wanted)
-        if first is None and self.call.operation.verb == "select" and not read.way.columns:
-            return None
-        self._sent_to(transaction, plan, set(read.way.storages), is_forced=False)
-        return read
-
-    def _place_of(
-        self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
-    ) -> bytes:
-        """The place of a row in the order of an index, encoded as its entries are."""
-        parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
-        parts += [(column, False) for column in descriptor.key_columns]
-        typed = ((column, down, self._parsed(transaction, column, row[column.name])) for column, down in parts)
-        return b"".join(encoding.encode(column.type, value, descending=down) for column, down, value in typed)
 
     def _row_before(self, descriptor: Descriptor) -> dict[str, str | None] | None:
         """The values by which rows are ordered of the row that option `after` names; what does not fit is refused."""
-        if self.call.options.get("bucket_id") is not None:
-            raise bad_option("option bucket_id goes with the order of the primary key, forwards")
         after = self.call.options.get("after")
         if after is None:
             return None
-        named = self._named(descriptor, after)
-        parts = orders.parts_of(descriptor, orders.index_of(descriptor, self.conditions))
+        index = orders.index_of(descriptor, self.conditions)
+        if descriptor.has_hidden_key and index is None:
+            raise bad_option(f"option after goes with the order of an index: {descriptor} is kept by hidden row ids")
+        shown = shown_columns(descriptor, self.call.options.get("fields"))
+        named = after if isinstance(after, dict) else dict(zip((c.name for c in shown), after, strict=False))
+        parts = orders.parts_of(descriptor, index)
         missing = next((column.name for column, _ in parts if column.name not in named), None)
         if missing is not None:
             raise bad_row(f'option after has no value of column "{missing}", by which the rows are ordered')
         return {column.name: text_of(named[column.name], column.name) for column, _ in parts}
 
-    def _ordered(self, descriptor: Descriptor, shown: list[Column]) -> texts.Text:
-        """The statement of a read whose order is an index's, or that goes backwards: PostgreSQL sorts."""
-        after, first = self._row_before(descriptor), self.call.options.get("first")
-        return texts.ordered(descriptor, self.conditions, shown, after=after, first=first)
-
     async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """count, len."""
-        window = self.window(transaction, descriptor)
-        if window != Window():
-            least = list(descriptor.public_columns[:1] if descriptor.has_hidden_key else descriptor.key_columns)
-            text = texts.select(descriptor, self.conditions, least)
-            read, found = await self.read(transaction, text, window), 0
-            async for rows in read.answers():
-                found += len(rows)
-            await transaction.commit()
-            return str(found)
-        text = texts.select(descriptor, self.conditions, None)
-        plan, context = await self.request.plan(transaction, text)
-        assert isinstance(plan, SelectPlan)
-        way = access_of(self.request.env, plan.scans[0], context)
-        self._sent_to(transaction, plan, set(way.storages), is_forced=False)
-        _, listed, _ = await self.request.do(transaction, text, commit=True)
-        return (listed[0][0] or b"0").decode()
+        bucket, is_forced = self.call.options.get("bucket_id"), bool(self.call.options.get("force_map_call"))
+        window = Window(bucket, is_forced=is_forced)
+        found = await OrderedRead(self.request, transaction, self.conditions, (), window=window).count()
+        await transaction.commit()
+        return str(found)
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------

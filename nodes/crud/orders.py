@@ -16,6 +16,7 @@ from catalog.text.numbers import counted
 from catalog.text.sql_names import quoted
 from nodes.crud.errors import bad_row, named, unknown_index
 from nodes.crud.values import Condition, named_key
+from nodes.sql.readable import ROW_ID
 
 Parts = Sequence[tuple[Column, bool]]
 """The columns of an order, and whether each descends."""
@@ -33,25 +34,30 @@ def index_named(descriptor: Descriptor, name: str) -> Index:
     return found
 
 
-def parts_of(descriptor: Descriptor, index: str | None) -> Parts:
+def parts_of(descriptor: Descriptor, index: Index | None) -> Parts:
     """The columns of an index, then those of the primary key, which make the order one of all rows."""
+    if index is None and not descriptor.declared_key:
+        return [(column, False) for column in descriptor.key_columns]
     found = [(column, False) for column in named_key(descriptor)]
     if index is None:
         return found
-    first = [(descriptor.column(part.column), part.descending) for part in index_named(descriptor, index).columns]
+    first = [(descriptor.column(part.column), part.descending) for part in index.columns]
     names = {column.id for column, _ in first}
     return first + [(column, down) for column, down in found if column.id not in names]
 
 
-def index_of(descriptor: Descriptor, conditions: Sequence[Condition]) -> str | None:
+def index_of(descriptor: Descriptor, conditions: Sequence[Condition]) -> Index | None:
     """The index whose order is asked for: that of the first condition which names one. None: the primary key's."""
     columns = {column.name for column in descriptor.public_columns}
     indexes = {index.name for index in descriptor.public_indexes}
-    return next((one.column for one in conditions if one.column not in columns and one.column in indexes), None)
+    name = next((one.column for one in conditions if one.column not in columns and one.column in indexes), None)
+    return None if name is None else index_named(descriptor, name)
 
 
 def order_by(parts: Parts, *, backwards: bool) -> str:
-    return ", ".join(f"{quoted(column.name)}{' DESC' if down is not backwards else ''}" for column, down in parts)
+    return ", ".join(
+        f"{quoted(column.name or ROW_ID)}{' DESC' if down is not backwards else ''}" for column, down in parts
+    )
 
 
 def beyond(parts: Parts, row: Mapping[str, str | None], add: Add, *, backwards: bool) -> str:

@@ -48,10 +48,12 @@ from nodes.router.compiled import is_short
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
 from nodes.session.asked import Asked
+from nodes.sql.conditions.access_paths import Access
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SelectPlan, WritingPlan
-from nodes.sql.readable import InPlace, in_place
+from nodes.sql.readable import InPlace, Use, over_tables
 from nodes.sql.statements import Statement, parse
+from nodes.sql.uses import scans_in
 from nodes.sql.writes.row_texts import Reading
 from nodes.store.checked import checked
 from nodes.store.entering import Hashes
@@ -303,8 +305,7 @@ class Request:
         assert descriptor is not None
         plan, oids, _ = await self.planned(descriptor, text)
         await self.use_others(transaction, plan)
-        now = transaction.started_at
-        values = [None if value is None else value.encode() for value in text.values]
+        now, values = transaction.started_at, _encoded(text.values)
         is_long = len(text.sql) > LARGE_CHARS or sum(len(v) for v in values if v) > LARGE_CHARS
         read = partial(values_of, oids, values, (), self.caller.style, now)
         found = await in_thread(read) if is_long else read()
@@ -354,11 +355,10 @@ class Request:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""
         plan, context = await self.plan(transaction, text)
         ends = commit and self.in_one_batch
-        if isinstance(plan, SelectPlan) and not plan.is_local:
+        if isinstance(plan, SelectPlan):
             result = await self.read(transaction, text, context, commit=ends)
         else:
-            computing = None if isinstance(plan, SelectPlan) else await self._computing(text)
-            result = await perform(self.env, transaction, plan, context, computing, commit=ends)
+            result = await perform(self.env, transaction, plan, context, await self._computing(text), commit=ends)
         rows = list(result.rows)
         if result.more is not None:
             async for batch in result.more:
@@ -368,38 +368,58 @@ class Request:
         words = result.tag.split()
         return result.fields or (), rows, int(words[-1]) if words[-1].isdigit() else len(rows)
 
-    async def read(self, transaction: Transaction, text: Text, context: Context, *, commit: bool) -> Result:
-        """A query of the table, answered by PostgreSQL."""
-        asked, place = await self._asked(text), await self._placed(text)
-        return await Read(self.env, transaction, asked, place, context, self._settings()).result(commit=commit)
+    async def read(
+        self, transaction: Transaction, text: Text, context: Context, *, way: Access | None = None, commit: bool
+    ) -> Result:
+        """A query of the table, answered by PostgreSQL; `way`: to its rows, where the conditions do not say it."""
+        asked, place = await self._placed(text)
+        ways = {} if way is None else {use.scan.number: way for use in place.uses}
+        settings = settings_of(self.caller.style)
+        return await Read(self.env, transaction, asked, place, context, settings, ways=ways).result(commit=commit)
+
+    async def use_of(self, text: Text) -> Use:
+        """The use of the table in a query."""
+        _, place = await self._placed(text)
+        (use,) = place.uses
+        return use
+
+    async def _placed(self, text: Text) -> tuple[Asked, InPlace]:
+        """A query of the table for PostgreSQL: made once for equal texts."""
+        version, router, style = self._version(), self.env.router, self.caller.style
+        kind = "in place", text.sql, style
+        known = router.compiled.get(version, kind)
+        if known is None:
+            known = await in_thread_if_large(text.sql, lambda: self._read_in_place(text, version))
+            if is_short((text.sql,)):
+                router.compiled.keep(version, kind, known)
+        statement, place = known
+        return Asked(statement, (0,) * len(text.values), _encoded(text.values)), place
+
+    def _read_in_place(self, text: Text, version: Descriptor) -> tuple[Statement, InPlace]:
+        (statement,) = parse(text.sql)
+        reading = self._reading([])
+        scans = scans_in(statement.node, reading.tables, {}, Parameters([], count_max=len(text.values)), reading.style)
+        (scan,) = scans.values()
+        return statement, over_tables(text.sql, 0, scans, {}, reading.functions, reading.style, scan)
 
     async def _computing(self, text: Text) -> Computing:
         """The questions of a statement that writes."""
-        asked, plan = await self._asked(text), (await self.planned(self._version(), text))[0]
+        plan, oids, statement = await self.planned(self._version(), text)
         assert isinstance(plan, WritingPlan)
-        reading = partial(self._reading, asked)
-        computing, _ = await computing_of(self.env, asked, plan, self._settings(), reading)
+        asked, settings = Asked(statement, oids, _encoded(text.values)), settings_of(self.caller.style)
+        computing, _ = await computing_of(self.env, asked, plan, settings, partial(self._reading, oids))
         return computing
 
-    async def _placed(self, text: Text) -> InPlace:
-        """A query of the table for PostgreSQL."""
-        asked = await self._asked(text)
-        reading = self._reading(asked)
-        return in_place(asked.statement, reading.tables, {}, reading.functions, reading.parameters, None, reading.style)
-
-    async def _asked(self, text: Text) -> Asked:
-        _, oids, statement = await self.planned(self._version(), text)
-        return Asked(statement, oids, [None if value is None else value.encode() for value in text.values])
-
-    def _reading(self, asked: Asked) -> Reading:
+    def _reading(self, oids: Sequence[int]) -> Reading:
         version = self._version()
-        types = [parameter_type(oid, n) for n, oid in enumerate(asked.oids, start=1)]
+        types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
         parameters = Parameters(types, count_max=len(types))
         return Reading(self.env.reader.functions, {version.name: version}, {}, parameters, self.caller.style)
-
-    def _settings(self) -> Sequence[str]:
-        return settings_of(self.caller.style)
 
     def _version(self) -> Descriptor:
         assert self.descriptor is not None
         return self.descriptor
+
+
+def _encoded(values: Sequence[str | None]) -> list[bytes | None]:
+    return [None if value is None else value.encode() for value in values]

@@ -1,171 +1,221 @@
-"""Rows in the order of the primary key, over all storages, page by page: what `select`, `pairs` and `count` read.
+"""Rows in the order of an index, or of the primary key: the node says which rows, PostgreSQL what is in them.
 
-    storage 1   1  4  5  9 ..   \\
-    storage 2   2  3  8 ..       >  1 2 3 4 5 8 9 ..     each storage's own order, merged
+    all rows       SELECT .. WHERE .. ORDER BY ..             sorted by PostgreSQL, relayed as they come
+    the first n    41 · 1   41 · 3   30 · 8 ..                places of the order, page by page from all storages;
+                   the same SELECT of just these rows         no more are read than are wanted
 
-A request is keyed when its conditions, or its bucket, leave one storage; otherwise it goes to all of them.
+A *place* is what orders a row: its indexed values, then its primary key, encoded. A public index has an entry of every
+row (C4), and keys sort as PostgreSQL does (`storage.encoding`).
 """
 
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from catalog.elements import ColumnId
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column, Index
 from expressions.typed import Context
-from nodes.context import Environment
+from nodes.crud import texts
 from nodes.crud.answers import row_json
+from nodes.crud.places import bucket_of_row, key_of_row
+from nodes.crud.requests import Request
+from nodes.crud.values import Condition
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.execution.pages import Table
-from nodes.execution.scans import stored_bytes, stored_rows
-from nodes.execution.select import access_of, answers_of, table_of
-from nodes.sql.conditions.access_paths import Access
-from nodes.sql.plans import SelectPlan
+from nodes.execution.pages import Table, pairs_in
+from nodes.execution.select import access_of
+from nodes.sql.conditions.access_paths import Access, along
+from nodes.sql.readable import Use
+from nodes.store.pipeline import Command, binary
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
 from storage import pairs
 from storage.buckets import storage_of
-from storage.pairs import StoredRow, row_bucket
+from storage.statements import backward_scan_sql, bounds, next_low, scan_sql
 
-CHUNK_ROWS = 500
+PAGE_MIN, PAGE_MAX = 16, 1000
 Batches = AsyncIterator[list[Row]]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the rows that is wanted: those of one bucket, those after a key, the first so many."""
+    """The part of the rows that is wanted: those of one bucket, those behind a place, the first so many.
+
+    `backwards`: before the place, the nearest first. `is_forced`: ask all storages, whatever the conditions say.
+    """
 
     bucket: int | None = None
-    after: bytes | None = None
+    beyond: bytes | None = None
     first: int | None = None
+    backwards: bool = False
     is_forced: bool = False
-    """Ask all storages, whatever the conditions say."""
 
 
 @dataclass(eq=False)
 class OrderedRead:
-    """One read of a table's rows within a transaction."""
+    """One read of a table's rows within an attempt, in the order of `index` (None: of the primary key).
 
-    env: Environment
+    `row_before` has the values of the row at the window's place.
+    """
+
+    request: Request
     transaction: Transaction
-    plan: SelectPlan
-    context: Context
-    window: Window
-
-    def __post_init__(self) -> None:
-        simple = self.plan.query.simple
-        assert simple is not None, "conditions on columns of one table"
-        assert self.plan.is_local, "comparisons with constants are computed here"
-        self.simple = simple
-        self.table: Table = table_of(self.env, simple.scan)
-        self.way = self._way()
+    conditions: Sequence[Condition]
+    shown: Sequence[Column]
+    index: Index | None = None
+    window: Window = Window()
+    row_before: dict[str, str | None] | None = None
+    context: Context = field(init=False)
+    use: Use = field(init=False)
 
     @property
-    def storages(self) -> set[int]:
-        """The storages that are asked."""
-        if self.way.points is None:
-            return set(self.way.storages)
-        return {storage for key in self.way.points for storage in self.table.home(key)}
+    def descriptor(self) -> Descriptor:
+        assert self.request.descriptor is not None
+        return self.request.descriptor
 
-    async def answers(self) -> AsyncIterator[list[Row]]:
+    @property
+    def table(self) -> Table:
+        return self.request.env.table(self.descriptor)
+
+    async def answers(self) -> Batches:
         """The rows as they are answered, some at a time."""
-        left, chunk = self.window.first, list[StoredRow]()
-        writers = self.plan.columns.writers(())
-        if left == 0:
+        window, is_hidden = self.window, self.descriptor.has_hidden_key
+        plain = texts.select(self.descriptor, self.conditions, self.shown)
+        _, self.context = await self.request.plan(self.transaction, plain)
+        self.use = await self.request.use_of(plain)
+        beside = [] if window.bucket is None else self._beside
+        text = texts.ordered(
+            self.descriptor,
+            self.conditions,
+            [*self.shown, *beside],
+            index=self.index,
+            backwards=window.backwards,
+            after=self.row_before if is_hidden else None,
+            first=window.first if is_hidden and window.bucket is None else None,
+        )
+        if window.first == 0:
             return
-        with HeldRows(self.env.rows) as held:
-            async for row in self._rows(held):
-                chunk.append(row)
-                if len(chunk) >= min(CHUNK_ROWS, CHUNK_ROWS if left is None else left):
-                    found = await answers_of(self.simple, chunk, self.context, writers)
-                    chunk = []
-                    if found:
-                        yield found
-                    left = None if left is None else left - len(found)
-                    if left == 0:
-                        return
-        found = await answers_of(self.simple, chunk, self.context, writers)
-        if found:
-            yield found if left is None else found[:left]
+        if window.bucket is None and not is_hidden and (window.first is not None or window.beyond is not None):
+            async for rows in self._by_keys(text):
+                yield rows
+            return
+        way = self._way()
+        self._sent_to(way)
+        found = batches_of(await self._read(text, way))
+        async for rows in found if window.bucket is None else self._of_bucket(found, beside):
+            yield rows
+
+    async def count(self) -> int:
+        """The number of the rows."""
+        if self.window.bucket is not None:
+            return sum([len(rows) async for rows in self.answers()])
+        text = texts.select(self.descriptor, self.conditions, None)
+        _, self.context = await self.request.plan(self.transaction, text)
+        self.use = await self.request.use_of(text)
+        way = self._way()
+        self._sent_to(way)
+        ((count,),) = (await self._read(text, way)).rows
+        return int(count or b"0")
+
+    async def _read(self, text: texts.Text, way: Access) -> Result:
+        return await self.request.read(self.transaction, text, self.context, way=way, commit=False)
+
+    # -- all rows -----------------------------------------------------------------------------------------------
+
+    @property
+    def _beside(self) -> list[Column]:
+        """The columns that say a row's bucket and its place, behind those that are shown."""
+        wanted = dict.fromkeys([*self.descriptor.sharding_key, *self.descriptor.primary_key])
+        return [self.descriptor.column(column_id) for column_id in wanted]
 
     def _way(self) -> Access:
-        """The way to the rows, within the window."""
-        way, window, every = access_of(self.env, self.simple.scan, self.context), self.window, self.table.storages
-        if way.index is not None and way.index.unique:
-            pass  # its entries lie by their own values, whatever bucket the rows are in
-        elif window.bucket is not None:
-            way = replace(way, storages=(storage_of(window.bucket, every, self.env.buckets),))
-        elif window.is_forced:
-            way = replace(way, storages=tuple(range(1, every + 1)))
-        if way.points is not None and (window.bucket is not None or window.is_forced):
-            starts = [self.table.start + key for key in way.points]
-            way = replace(
-                way,
-                points=None,
-                ranges=tuple((pairs.place(start), pairs.place(pairs.after(start))) for start in starts),
-            )
-        if window.after is None:
+        """The way to the rows: on one storage for a bucket, on all of them where that is forced."""
+        request, window, every = self.request, self.window, self.table.storages
+        way = access_of(request.env, self.use.scan, self.context)
+        if window.bucket is None and not window.is_forced:
             return way
+        if way.index is None or not way.index.unique:  # a unique entry lies by its own values, wherever its row is
+            only = () if window.bucket is None else (storage_of(window.bucket, every, request.env.buckets),)
+            way = replace(way, storages=only or tuple(range(1, every + 1)))
         if way.points is not None:
-            return replace(way, points=tuple(key for key in way.points if key > window.after))
-        if way.index is not None:
-            return way
-        low = pairs.place(pairs.after(self.table.start + window.after))
-        return replace(way, ranges=tuple((max(start, low), end) for start, end in way.ranges if end > low))
+            starts = [self.table.start + key for key in way.points]
+            ranges = tuple((pairs.place(start), pairs.place(pairs.after(start))) for start in starts)
+            way = replace(way, points=None, ranges=ranges)
+        return way
 
-    def _wanted(self) -> set[ColumnId]:
-        sharding = set(self.table.descriptor.sharding_key) if self.window.bucket is not None else set()
-        return self.simple.scan.used | sharding
+    def _sent_to(self, way: Access) -> None:
+        """Where a read goes decides whether the sharding's hash goes along."""
+        homes = set(way.storages)
+        if way.points is not None:
+            homes = {storage for key in way.points for storage in self.table.home(key)}
+        is_keyed = len(homes) < self.table.storages and not self.window.is_forced
+        self.request.sends(self.transaction, self.descriptor, sharding=is_keyed)
+        self.request.counts.map_reduces += not is_keyed
 
-    async def _rows(self, held: HeldRows) -> AsyncIterator[StoredRow]:
-        """The rows within the window, by key; conditions are not checked yet."""
-        merged = self._merged() if self.way.points is None and self.way.index is None else self._sorted(held)
-        turns = Turns()
-        async for row in merged:
-            await turns.give()
-            if self.window.after is not None and row.key <= self.window.after:
-                continue
-            if self.window.bucket is None or self._bucket(row) == self.window.bucket:
-                yield row
+    async def _of_bucket(self, found: Batches, beside: Sequence[Column]) -> Batches:
+        """The rows of the window's bucket."""
+        window, style, now = self.window, self.request.caller.style, self.transaction.started_at
+        width, left = len(self.shown), window.first
+        async for rows in found:
+            kept = list[Row]()
+            for row in rows:
+                values = {c.name: None if v is None else v.decode() for c, v in zip(beside, row[width:], strict=True)}
+                if bucket_of_row(self.descriptor, values, self.request.env.buckets, style, now) != window.bucket:
+                    continue
+                if window.beyond is None or (key_of_row(self.descriptor, values, style, now) or b"") > window.beyond:
+                    kept.append(row[:width])
+            yield kept[:left]
+            left = None if left is None else max(left - len(kept), 0)
 
-    def _bucket(self, row: StoredRow) -> int:
-        return row_bucket(self.table.descriptor, self.table.placement, row, self.env.buckets)
+    # -- some rows, by the keys of their order --------------------------------------------------------------------
 
-    async def _sorted(self, held: HeldRows) -> AsyncIterator[StoredRow]:
-        """Rows by keys, or by an index: all of them are held, then sorted."""
-        found: list[StoredRow] = []
-        async for rows in stored_rows(self.transaction, self.table, self.way, self._wanted()):
-            held.take(sum(stored_bytes(row) for row in rows))
-            found += rows
-        for row in sorted(found, key=lambda row: row.key):
-            yield row
-
-    async def _merged(self) -> AsyncIterator[StoredRow]:
-        streams = [
-            _Stream(stored_rows(self.transaction, self.table, replace(self.way, storages=(storage,)), self._wanted()))
-            for storage in self.way.storages
-        ]
-        for stream in streams:
-            await stream.fill()
-        while streams := [stream for stream in streams if stream.rows]:
-            least = min(streams, key=lambda stream: stream.rows[0].key)
-            yield least.rows.popleft()
-            await least.fill()
-
-
-class _Stream:
-    """The rows of one storage that were read and not taken yet."""
-
-    def __init__(self, pages: AsyncIterator[Sequence[StoredRow]]) -> None:
-        self.pages, self.rows = pages, deque[StoredRow]()
-
-    async def fill(self) -> None:
-        """Have a row at hand, unless there is none left."""
-        while not self.rows:
-            page = await anext(self.pages, None)
-            if page is None:
+    async def _by_keys(self, text: texts.Text) -> Batches:
+        left = self.window.first
+        async for keys in self._keys():
+            result = await self._read(text, Access(None, (), (), tuple(keys)))
+            rows = [row async for some in batches_of(result) for row in some]
+            yield rows[:left]
+            left = None if left is None else left - len(rows)
+            if left is not None and left <= 0:
                 return
-            self.rows.extend(page)
+
+    async def _keys(self) -> AsyncIterator[list[bytes]]:
+        """K(r) of the rows in their order, page by page, within what the conditions and the window say."""
+        env, scan, window, index = self.request.env, self.use.scan, self.window, self.index
+        way = along(self.descriptor, index, scan.conditions, self.context, env.storages, env.buckets)
+        self._sent_to(way)
+        start = pairs.prefix(self.descriptor, self.descriptor.placement.id, index.id if index else 0)  # type: ignore[arg-type]
+        make = backward_scan_sql if window.backwards else scan_sql
+        arms = [f"({make(storage, self.descriptor.table_id, columns=index is None)})" for storage in way.storages]
+        order = "key DESC" if window.backwards else "key"
+        sql = f"SELECT key, value FROM ({' UNION ALL '.join(arms)}) AS page ORDER BY {order} LIMIT %b::bigint"
+        named = ([int(EXISTS)],) if index is None else ()
+        size = PAGE_MAX if window.first is None else max(PAGE_MIN, min(window.first, PAGE_MAX))
+        for low, high in reversed(way.ranges) if window.backwards else way.ranges:
+            if window.beyond is not None:
+                place = pairs.place(start + window.beyond)
+                low, high = (low, min(high, place)) if window.backwards else (max(low, next_low(place)), high)
+            while low < high:
+                params = binary(*bounds(low, high), *named, size)
+                [result] = await self.transaction.run([Command(sql, params * len(arms) + binary(size))])
+                page = list(pairs_in(result))
+                placed = [self._placed(start, key, value) for key, value in page]
+                yield [key for place, key in placed if place != window.beyond]
+                if len(page) < size:
+                    break
+                last = page[-1][0]
+                low, high = (low, last) if window.backwards else (next_low(last), high)
+                size = min(2 * size, PAGE_MAX)
+
+    def _placed(self, start: bytes, key: bytes, value: bytes | None) -> tuple[bytes, bytes]:
+        """The place that a pair's key says, and K(r) of its row."""
+        if self.index is None:
+            row_key = key[len(start) : -pairs.COLUMN.size]
+            return row_key, row_key
+        if value:  # an entry of a unique index ends with its values
+            return key[len(start) :] + value, value
+        found = pairs.name_of(self.descriptor, key).row_key
+        assert found is not None
+        return key[len(start) :], found
 
 
 async def batches_of(result: Result) -> Batches:

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column
+from catalog.elements import Column, Index
 from catalog.text.similar import perhaps
 from catalog.text.sql_names import quoted
 from nodes.crud import orders
 from nodes.crud.errors import named, unknown_field
 from nodes.crud.values import Assignment, Condition, named_key
+from nodes.sql.readable import ROW_ID
 
 FlatRow = dict[str, str | None]
 
@@ -95,7 +96,7 @@ def _returning(shown: Sequence[Column]) -> str:
 
 
 def _list(shown: Sequence[Column]) -> str:
-    return ", ".join(quoted(column.name) for column in shown)
+    return ", ".join(quoted(column.name or ROW_ID) for column in shown)
 
 
 def _key(key: Sequence[tuple[Column, str | None]], values: _Values) -> str:
@@ -140,25 +141,19 @@ def ordered(
     given: Sequence[Condition],
     shown: Sequence[Column],
     *,
-    after: Mapping[str, str | None] | None,
-    first: int | None,
+    index: Index | None = None,
+    backwards: bool = False,
+    after: Mapping[str, str | None] | None = None,
+    first: int | None = None,
 ) -> Text:
-    """The rows that meet all conditions, in the order of the index that one of them names, or of the primary key.
-
-    `first` may be negative: the last rows before `after`, the nearest first.
+    """The rows that meet all conditions, in the order of an index, or of the primary key: all, or the `first` so many
+    behind the row `after`, before it where that goes backwards.
     """
-    values, backwards = _Values(), first is not None and first < 0
-    parts = orders.parts_of(descriptor, orders.index_of(descriptor, given))
+    values, parts = _Values(), orders.parts_of(descriptor, index)
     met = [orders.condition(descriptor, one, values.add) for one in given]
     if after is not None:
         met.append(orders.beyond(parts, after, values.add, backwards=backwards))
     where = f" WHERE {' AND '.join(met)}" if met else ""
-    order, limit = orders.order_by(parts, backwards=backwards), "" if first is None else f" LIMIT {abs(first)}"
+    order, limit = orders.order_by(parts, backwards=backwards), "" if first is None else f" LIMIT {first}"
     sql = f"SELECT {_list(shown)} FROM {quoted(descriptor.name)}{where} ORDER BY {order}{limit}"
     return Text(sql, tuple(values.values))
-
-
-def first_by(descriptor: Descriptor, index: str | None, shown: Sequence[Column], *, is_last: bool) -> Text:
-    """The row that comes first, or last, by an index, or by the primary key. Raises `UnknownIndexError`."""
-    order = orders.order_by(orders.parts_of(descriptor, index), backwards=is_last)
-    return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} ORDER BY {order} LIMIT 1")

@@ -7,7 +7,7 @@ tried again then. Beyond that it is the client's.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.elements import Column
@@ -61,6 +61,8 @@ class Read:
     """The client's values of `storage.postgres.USERS_SETTINGS`."""
     fields: tuple[Field, ...] | None = None
     """The columns as they were described to the client, or as they are expected to be."""
+    ways: Mapping[int, Access] = field(default_factory=dict)
+    """Those to the rows of some uses, by the numbers of their scans."""
 
     async def result(self, *, commit: bool) -> Result:
         """The answer, whose rows stream on if they are many. Raises what PostgreSQL says."""
@@ -126,8 +128,9 @@ class Read:
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
         users = Parameters(oids, self.asked.values, text_formats)
         commands = await users_commands(
-            self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form, goes_on=goes_on
-        )
+            self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form,
+            goes_on=goes_on, known=self.ways,
+        )  # fmt: skip
         return [sent.asked(command) if isinstance(command, UsersCommand) else command for command in commands]
 
     def _oid(self, place: int, form: int) -> int:

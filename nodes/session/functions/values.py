@@ -3,11 +3,10 @@
 from typing import Any
 
 from expressions.errors import UNDEFINED_OBJECT, SqlError
-from expressions.values import object_names
 from expressions.values.privileges import MAY_WRITE
-from nodes.catalog_views import of_session
 from nodes.clients.protocols import Client
 from nodes.people.rights import Person
+from nodes.session.functions import of_session
 from nodes.settings.known import SERVER_VERSION
 from nodes.settings.variables import Variables
 
@@ -62,6 +61,4 @@ class SessionValues:
                 return of_session.encrypted_rows(self._client.connections())
             case of_session.KERBEROS:
                 return of_session.kerberos_rows(self._client.connections())
-            case object_names.SHOWN_SETTINGS:
-                return of_session.shown_rows(self._variables.shown())
         return None

@@ -16,6 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.hashing import schema_hash, sharding_hash
 from changes.driver import publish
 from changes.driver.publish import Blocked
+from storage import pair_views
 from storage import postgres as store
 
 
@@ -38,5 +39,6 @@ def finish(cur: Any, new: Descriptor, *, storages: int) -> Blocked | None:
     """Publish `new`, which every storage knows. None: done."""
     blocked = publish.publish(cur, [new], storages=0)
     if blocked is None:
+        cur.execute("; ".join(pair_views.make_sql(new, storages)))
         publish.close_last_but_one(cur, [new], storages=storages)
     return blocked

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
-from nodes.crud import about, calls, texts
+from nodes.crud import about, calls, orders, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
 from nodes.crud.shapes import kind_of
 from nodes.crud.values import assignments, conditions, flat_row, key_values, many_rows, text_of, unflattened
@@ -64,7 +64,7 @@ def test_a_whole_number_of_any_length_keeps_its_digits_and_a_message_does_not_re
 def test_a_message_repeats_no_long_name():
     name = "n" * 100_000
     for do in (
-        lambda: texts.first_by(TABLE, name, [], is_last=True),
+        lambda: orders.index_named(TABLE, name),
         lambda: texts.shown_columns(TABLE, [name]),
         lambda: text_of({}, name),
         lambda: assignments([["=", name, 1], ["=", name, 2]]),

@@ -1,116 +1,22 @@
 """Relations about the session that asks: its cursors, what it has prepared, its settings."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from expressions.sqltypes import parameter_type
-from nodes.catalog_views.relations import columns_of
+from nodes.catalog_views.relations import RELATIONS
 from nodes.catalog_views.values import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
-from nodes.wire.messages import Field
+from nodes.clients.cursors import Cursor
+from nodes.clients.portals import Prepared
+from nodes.clients.protocols import Connection
+from nodes.settings.variables import SettingRow
 
 CURSORS, PREPARED, SETTINGS = "pg_cursors", "pg_prepared_statements", "pg_settings"
 ACTIVITY, ENCRYPTED, KERBEROS = "pg_stat_activity", "pg_stat_ssl", "pg_stat_gssapi"
 STATES = {b"I": "idle", b"T": "idle in transaction", b"E": "idle in transaction (aborted)"}
 
 
-class CursorLike(Protocol):
-    """A cursor (`nodes.clients.cursors`)."""
-
-    name: str
-    sql: str
-    is_scroll: bool
-    is_binary: bool
-    made_at: Any
-
-    @property
-    def is_holdable(self) -> bool: ...
-
-
-class SettingLike(Protocol):
-    """A setting that a node knows (`nodes.settings.known`)."""
-
-    @property
-    def context(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def unit(self) -> str: ...
-
-    @property
-    def default(self) -> str: ...
-
-    @property
-    def low(self) -> str: ...
-
-    @property
-    def high(self) -> str: ...
-
-    @property
-    def values(self) -> tuple[str, ...]: ...
-
-    @property
-    def description(self) -> str: ...
-
-
-class SettingRowLike(Protocol):
-    """A setting and what it is now (`nodes.settings.variables`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def value(self) -> str: ...
-
-    @property
-    def initial(self) -> str: ...
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def known(self) -> SettingLike | None: ...
-
-
-class ConnectionLike(Protocol):
-    """A session of the node (`nodes.clients.connection`)."""
-
-    @property
-    def pid(self) -> int: ...
-
-    @property
-    def user(self) -> str: ...
-
-    @property
-    def address(self) -> str: ...
-
-    @property
-    def application_name(self) -> str: ...
-
-    @property
-    def began_at(self) -> Any: ...
-
-    @property
-    def is_executing(self) -> bool: ...
-
-    @property
-    def is_encrypted(self) -> bool: ...
-
-    def status(self) -> bytes: ...
-
-
-class PreparedLike(Protocol):
-    """A prepared statement (`nodes.clients.portals`)."""
-
-    sql: str
-    oids: tuple[int, ...]
-    fields: tuple[Field, ...] | None
-    is_of_sql: bool
-    made_at: Any
-
-
-def cursor_rows(cursors: Iterable[CursorLike]) -> list[dict[str, Any]]:
+def cursor_rows(cursors: Iterable[Cursor]) -> list[dict[str, Any]]:
     return [
         {
             "name": cursor.name,
@@ -124,7 +30,7 @@ def cursor_rows(cursors: Iterable[CursorLike]) -> list[dict[str, Any]]:
     ]
 
 
-def prepared_rows(prepared: Iterable[tuple[str, PreparedLike]]) -> list[dict[str, Any]]:
+def prepared_rows(prepared: Iterable[tuple[str, Prepared]]) -> list[dict[str, Any]]:
     """The statements by name; the unnamed one of the protocol is none of them, as in PostgreSQL."""
     return [
         {
@@ -146,7 +52,7 @@ def _types(oids: Iterable[int]) -> list[str]:
     return [str(parameter_type(oid, number)) for number, oid in enumerate(oids, start=1)]
 
 
-def setting_rows(settings: Iterable[SettingRowLike]) -> list[dict[str, Any]]:
+def setting_rows(settings: Iterable[SettingRow]) -> list[dict[str, Any]]:
     """Settings with what a node knows of them: of a session's own names nothing."""
     rows = []
     for one in settings:
@@ -163,7 +69,7 @@ def setting_rows(settings: Iterable[SettingRowLike]) -> list[dict[str, Any]]:
     return rows
 
 
-def activity_rows(connections: Iterable[ConnectionLike], asking: int) -> list[dict[str, Any]]:
+def activity_rows(connections: Iterable[Connection], asking: int) -> list[dict[str, Any]]:
     """The sessions of this node. What they say is theirs: `query` stays empty."""
     connections = list(connections)
     known = {one.user: USER for one in connections if one.pid == asking} | {OWNER_NAME: OWNER}
@@ -177,19 +83,14 @@ def activity_rows(connections: Iterable[ConnectionLike], asking: int) -> list[di
     return rows
 
 
-def encrypted_rows(connections: Iterable[ConnectionLike]) -> list[dict[str, Any]]:
+def encrypted_rows(connections: Iterable[Connection]) -> list[dict[str, Any]]:
     return [_nulls(ENCRYPTED) | {"pid": one.pid, "ssl": one.is_encrypted} for one in connections]
 
 
-def kerberos_rows(connections: Iterable[ConnectionLike]) -> list[dict[str, Any]]:
+def kerberos_rows(connections: Iterable[Connection]) -> list[dict[str, Any]]:
     never = {"gss_authenticated": False, "encrypted": False, "credentials_delegated": False}
     return [_nulls(KERBEROS) | {"pid": one.pid} | never for one in connections]
 
 
 def _nulls(relation: str) -> dict[str, Any]:
-    return dict.fromkeys(column.name for column in columns_of(relation))
-
-
-def shown_rows(settings: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    """The answers of SHOW, for current_setting(..) of a column."""
-    return [{"name": name.lower(), "shown": shown} for name, shown in settings]
+    return dict.fromkeys(column.name for column in RELATIONS[relation])
