@@ -218,12 +218,18 @@ def _called(constraint: Constraint, sketch: Sketch) -> str:
 
 
 def _check_using(sketch: Sketch, action: SetType, column: Column, *casts: str) -> str | None:
-    """The cast that is written out, one of these. Raises `DdlError`."""
+    """The cast that is written out, one of these, whatever it calls the type. Raises `DdlError`."""
     if action.using is None:
         return None
     kept = sketch.expression(action.using, action.type, "USING", action.position)
-    if kept not in casts:
+    cast = next((one for one in casts if _are_same(sketch.base, kept, one)), None)
+    if cast is None:
         hint = f"Write USING {column.name}::{action.type.value}, or add a column, fill it with UPDATE, drop this one."
         what = f"a cast without an inverse, USING {action.using.text},"
         raise unsupported(what, position=action.position, hint=hint)
-    return kept
+    return cast
+
+
+def _are_same(table: Descriptor, kept: str, cast: str) -> bool:
+    """True for two spellings of one expression: int4 is integer."""
+    return kept == cast or (is_local(table, kept) and compiled(table, kept) == compiled(table, cast))

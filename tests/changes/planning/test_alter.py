@@ -307,6 +307,12 @@ def test_a_type_changes_in_one_version_and_the_old_column_is_derived_backwards()
     assert [column.name for column in gone.columns] == names
 
 
+def test_a_cast_is_the_same_whatever_it_calls_the_type() -> None:
+    plain = planned("ALTER TABLE people ALTER town TYPE integer", people())
+    for using in ("town::int4", "CAST(people.town AS pg_catalog.int4)", "town::int"):
+        assert planned(f"ALTER TABLE people ALTER town TYPE integer USING {using}", people()) == plain
+
+
 def test_x6_a_swap_may_be_taken_back_until_the_old_side_is_delete_only() -> None:
     plan = PLANS["change a type"]
     assert [describe(plan, step) for step in rollback_steps(plan, 3)] == [
