@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from catalog.descriptor import Descriptor
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType, type_name
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, SqlError
 from expressions.rows import functions_of
 from storage.postgres import USERS_SETTINGS
@@ -29,24 +30,25 @@ WHERE d.adrelid = %s::regclass AND a.attname = %s
 """
 
 
-def judge(table: Descriptor, text: str, returns: SqlType) -> str:
-    """`expressions.rows.Judge`. Raises `SqlError`."""
+def judge(table: Descriptor, text: str, returns: SqlType, style: TimeStyle = PLAIN) -> str:
+    """`expressions.rows.Judge`, for literals as a session of this style reads them. Raises `SqlError`."""
     with transaction.atomic(), connection.cursor() as cursor:
         undo = transaction.savepoint()
         try:
-            return _judged(cursor, table, text, returns)
+            return _judged(cursor, table, text, returns, style)
         finally:
             transaction.savepoint_rollback(undo)
 
 
-def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType) -> str:
+def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType, style: TimeStyle) -> str:
     columns = {column.name: column.type for column in table.public_columns if column.name}
     value = next(name for name in map("value{}".format, range(len(columns) + 1)) if name not in columns)
     cursor.execute(IS_CLOSED_SQL)
     if not cursor.fetchone()[0]:
         _check_names(cursor, text)
     calls = ", ".join("set_config(%s, %s, true)" for _ in SETTINGS)
-    cursor.execute(f"SELECT {calls}, set_config('role', %s, true)", [*sum(SETTINGS.items(), ()), READER])
+    settings = SETTINGS | {"timezone": style.zone.name, "datestyle": f"ISO, {style.order}"}
+    cursor.execute(f"SELECT {calls}, set_config('role', %s, true)", [*sum(settings.items(), ()), READER])
     name = f"pg_temp.{quoted(table.name)}"
     listed = ", ".join(f"{quoted(column)} {type_name(of, None)}" for column, of in columns.items())
     cursor.execute(f"CREATE TEMP TABLE {quoted(table.name)} ({listed})")
@@ -54,6 +56,7 @@ def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType) -> str:
     added = f"ALTER TABLE {name} ADD {value} {type_name(returns, None)} GENERATED ALWAYS AS ("
     _ask(cursor, added, text, ") STORED")
     cursor.execute("SET LOCAL ROLE NONE")
+    cursor.execute("SELECT set_config('timezone', %s, true)", [USERS_SETTINGS["timezone"]])
     cursor.execute(TEXT_SQL, [name, value])
     return str(cursor.fetchone()[0])
 

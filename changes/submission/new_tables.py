@@ -157,16 +157,28 @@ def _seen(own: Sequence[Descriptor]) -> CatalogView:
 def in_utc(text: str, style: TimeStyle, *, own: Sequence[Descriptor] = ()) -> str:
     """The statement with the literals that this session's settings read otherwise as every session reads them.
 
-    Raises `DdlError` for a type change that would read the zone for each row.
+    Raises `DdlError` for a type change that would read the zone for each row, and for such a literal in an expression
+    that PostgreSQL alone computes, whose places are not known here.
     """
+    otherwise: list[str] = []
+
+    def judged(table: Descriptor, expression: str, returns: SqlType) -> str:
+        kept = judge(table, expression, returns)
+        if judge(table, expression, returns, style) != kept:
+            otherwise.append(expression)
+        return kept
+
     with literals.reading(style) as found:
         try:
-            view = _seen(own)
+            view = replace(_seen(own), judge=judged)
             action = resolve(parse(text), view)
             base = None if isinstance(action, CreateTable) else view.named(action.table.text)
             make_plan(action, base, table_id=0, context=Context(now=clock.now()), tables=view)
         except (DdlError, NothingToDo):
             return text  # submitted, it is refused for the same reason
+    if otherwise:
+        message = f"{otherwise[0]} has a literal that this session reads otherwise than in UTC and ISO"
+        raise DdlError(NOT_SUPPORTED, message, hint="Write dates as 2020-12-31, and times with their zone.")
     for one in action.alterations if isinstance(action, AlterTable) and base is not None else ():
         if isinstance(one, SetType) and not style.zone.is_utc:
             types = {base.column_named(one.column.text).type, one.type}

@@ -112,3 +112,18 @@ def test_a_literal_is_written_anew_in_its_place(sql: str, rewritten: str) -> Non
     with literals.reading(time_style("Europe/Berlin", "MDY")) as read:
         literals.in_utc(TIMESTAMPTZ, "2020-01-01", len("SELECT 'é', ".encode()))
     assert literals.rewritten(sql, read) == rewritten
+
+
+@pytest.mark.parametrize("literal", ["2020-01-01 00:00+00", "2020-01-01 00:00"])
+def test_in_what_postgres_alone_computes_a_literal_has_its_zone(
+    cluster: Cluster, berlin: Connection, literal: str
+) -> None:
+    """Its place in the text is not known here, so it cannot be written anew."""
+    rule = f"jsonb_path_exists(doc, '$.a') AND at > '{literal}'"
+    sql = f"CREATE TABLE zones{next(cluster.serial)} (id int PRIMARY KEY, at timestamptz, doc jsonb, CHECK ({rule}))"
+    with berlin.transaction(force_rollback=True):
+        if "+" in literal:
+            berlin.execute(sql)
+            return
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="reads otherwise than in UTC and ISO"):
+            berlin.execute(sql)
