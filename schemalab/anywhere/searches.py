@@ -1,6 +1,6 @@
 """Searches of the explorer in a worker of their own, so that pages open meanwhile and *Stop* can end it.
 
-    site: QUEUE.send_task ──► shell ──► second worker: search ──progress, answer──► shell ──► site
+    site: QUEUE.send_task, the next answer ──► shell ──► second worker: search ──progress, answer──► shell ──► site
 
 `search` needs neither a database nor the site's pages.
 """
@@ -25,12 +25,10 @@ FAILED = {"verdict": "unknown", "why": to_json(Text("the search failed: the brow
 class Queue:
     """Stands where Celery's application stands on a cluster: a message says only that a question waits."""
 
-    def __init__(self) -> None:
-        self.notify: Callable[[], object] = lambda: None
+    is_waiting = False
 
     def send_task(self, _: str, **__: Any) -> None:
-        """Tell the shell, which asks `Site.next_search` for the question."""
-        self.notify()
+        self.is_waiting = True
 
 
 QUEUE = Queue()

@@ -27,6 +27,7 @@ from django.db import connection
 from lab import services
 from lab.explorer.spaces.search import Progress
 from lab.models import Question
+from schemalab.anywhere import searches
 
 COOKIES = "CREATE TABLE anywhere_cookie (name text PRIMARY KEY, value text NOT NULL)"
 FIRST_BYTES = b"SQLite format 3\x00"
@@ -54,6 +55,7 @@ class Site:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._handler = WSGIHandler()
+        self._searches = False
         _make_tables()
         self._empty = self.kept()
         self.take(None)
@@ -61,7 +63,7 @@ class Site:
     def answer(
         self, method: str, address: str, body: bytes, headers: Mapping[str, str], page_cookies: str = ""
     ) -> Answer:
-        """The answer to a request for `address`: path below the prefix, and query."""
+        """The answer to a request for `address`: a path below the prefix, or a whole URL, with its query."""
         started: list[Any] = []
 
         def start_response(status: str, sent: list[tuple[str, str]], *_: object) -> None:
@@ -115,10 +117,13 @@ class Site:
 
     # Searches, which another worker does
 
-    def next_search(self) -> str:
-        """The number of the next question that waits, and what is asked, as JSON; "" when none waits."""
+    def next_search(self) -> tuple[int, str] | None:
+        """The number of the next question that waits, and what is asked, as JSON; None while a search runs."""
+        if self._searches or not searches.QUEUE.is_waiting:
+            return None
         question = services.begin_next()
-        return "" if question is None else json.dumps({"pk": question.pk, "asked": question.asked})
+        searches.QUEUE.is_waiting = self._searches = question is not None
+        return None if question is None else (question.pk, json.dumps(question.asked))
 
     def search_goes_on(self, pk: int, progress: str) -> bool:
         """Store how far a search is; False when nobody waits for its answer any more."""
@@ -127,9 +132,11 @@ class Site:
             Question.objects.get(pk=pk), Progress(given["states"], 0, given["depth"], given["seconds"])
         )
 
-    def searched(self, pk: int, answer: str) -> None:
-        """Store the answer that the search has found."""
-        services.finish(Question.objects.get(pk=pk), json.loads(answer))
+    def searched(self, pk: int, answer: str | None) -> None:
+        """Store the answer that the search has found; None of one that was stopped."""
+        self._searches = False
+        if answer is not None:
+            services.finish(Question.objects.get(pk=pk), json.loads(answer))
 
     # Progress
 

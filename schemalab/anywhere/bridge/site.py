@@ -10,7 +10,6 @@ import django
 
 django.setup()
 
-from schemalab.anywhere import searches  # noqa: E402
 from schemalab.anywhere import site as sites  # noqa: E402
 
 _running: list[sites.Site] = []
@@ -24,44 +23,42 @@ def prepare(prefix: str, languages: str) -> None:
     gc.collect()
 
 
-def start(kept: Any, post: Any) -> bool:
-    """Go on with the kept progress; False when it is of another version, and the site starts without."""
+def start(progress: Any = None) -> bool:
+    """Go on with the stored progress; False when it is of another version, and the site starts without."""
     random.seed()  # a copy of the memory would go on with the same numbers
-    searches.QUEUE.notify = lambda: post({"search": True})
     try:
-        _running[0].take(None if kept is None else kept.to_bytes())
+        _running[0].take(None if progress is None else progress.to_bytes())
     except sites.NotKept:
         return False
     return True
 
 
-def answer(request: Any, _: Any) -> dict[str, Any]:
-    """The answer to {method, address, body, headers, cookies, languages}: {status, headers, content}."""
-    headers = {**request.headers.to_py(), "Accept-Language": request.languages}
-    found = _running[0].answer(request.method, request.address, request.body.to_bytes(), headers, request.cookies)
-    return {"status": found.status, "headers": [list(pair) for pair in found.headers], "content": found.body}
+def answer(request: Any) -> dict[str, Any]:
+    """The answer to {method, address, body, headers, cookies}: {status, headers, content}, and what follows of it."""
+    headers, body = request.headers.to_py(), request.body.to_bytes()
+    found = _running[0].answer(request.method, request.address, body, headers, request.cookies)
+    return {"status": found.status, "headers": found.headers, "content": found.body, **_followed()}
 
 
-def kept(_: Any) -> bytes:
+def kept() -> bytes:
     return _running[0].kept()
 
 
-def news(_: Any) -> bytes | None:
-    return _running[0].news()
-
-
-def may_keep(file: Any, _: Any) -> bool:
+def may_keep(file: Any) -> bool:
     """True for a file that is progress of this version."""
     return sites.is_kept(file.to_bytes())
 
 
-def next_search(_: Any) -> str:
-    return _running[0].next_search()
-
-
-def search_goes_on(pk: int, progress: str, _: Any) -> bool:
+def search_goes_on(pk: int, progress: str) -> bool:
     return _running[0].search_goes_on(pk, progress)
 
 
-def searched(pk: int, answer: str, _: Any) -> None:
+def searched(pk: int, answer: str | None = None) -> dict[str, Any]:
+    """The search has ended, with an answer or because nobody waits for it."""
     _running[0].searched(pk, answer)
+    return _followed()
+
+
+def _followed() -> dict[str, Any]:
+    """Progress to store, when there is some; number and text of a question to search for."""
+    return {"progress": _running[0].news(), "search": _running[0].next_search()}

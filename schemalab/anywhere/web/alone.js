@@ -1,15 +1,14 @@
 /* The site where service workers are off: the shell writes each page into a frame of its own, and carries out what it asks. */
 export function pages(frame, here, answer, shown) {
-  async function ask(url, options) {
-    const asked = new Request(new URL(url, here), options), { pathname, search, host } = new URL(asked.url);
-    const headers = { ...Object.fromEntries(asked.headers), host }, body = new Uint8Array(await asked.arrayBuffer());
-    return answer({ method: asked.method, address: pathname + search, headers, body });
+  async function ask(address, options) {
+    const asked = new Request(new URL(address, here), options), headers = Object.fromEntries(asked.headers);
+    return answer({ address: asked.url, method: asked.method, headers, body: await asked.arrayBuffer() });
   }
   return async function open(address, options) {
-    const { headers, content } = await ask(address, options), location = headers.find(([name]) => name === "Location");
-    if (location) return open(location[1]);
+    const { headers, content } = await ask(address, options), location = new Headers(headers).get("Location");
+    if (location) return open(location);
     const fresh = frame.cloneNode();
-    fresh.removeAttribute("srcdoc");
+    fresh.removeAttribute("src");
     frame.replaceWith(fresh);
     frame = fresh;
     const page = frame.contentDocument, at = new URL(address, here);
@@ -17,7 +16,7 @@ export function pages(frame, here, answer, shown) {
     frame.contentWindow.fetch = async (...request) => { const found = await ask(...request); return new Response(found.content, found); };
     page.write(new TextDecoder().decode(content));
     page.close();
-    shown(frame, at);
+    shown(page, at);
     page.getElementById(at.hash.slice(1))?.scrollIntoView();
     page.addEventListener("click", (event) => {
       const link = event.target.closest("a[href]");

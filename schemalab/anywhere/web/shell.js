@@ -1,10 +1,13 @@
 /* The shell page never navigates, so Python starts once: it owns the worker with the site, and shows the site in a frame.
    Of several tabs one holds the lock and answers for all, so that they share one progress. */
-const here = new URL("./", location.href), NAME = `schemalab-anywhere ${here.pathname}`, below = (address) => address.slice(here.pathname.length);
-const element = (id) => document.getElementById(id), line = element("line"), bar = element("bar");
+const here = new URL("./", location.href), NAME = `schemalab-anywhere ${here.href}`, below = ({ pathname, search }) => pathname.slice(here.pathname.length) + search;
+const element = (id) => document.getElementById(id), frame = element("site"), line = element("line"), bar = element("bar"), done = element("done");
 const words = await (await fetch("words.json")).json(), root = document.documentElement;
-let language = (localStorage.language ?? navigator.language).startsWith("zh") ? "zh-hans" : "en";
+let language = (localStorage.language ?? navigator.language).startsWith("zh") ? "zh-hans" : "en", isAsked = false;
 const word = (name, ...values) => values.reduce((text, value) => text.replace("%s", value), words[language][name]);
+const tell = (text) => { line.textContent = isAsked ? `${word("soon")} ${text}` : text; };
+const fail = (why) => { line.textContent = word("failed", why); bar.remove(); throw new Error(why); };
+
 /* The shell speaks the site's language and has its colours. */
 function dress({ theme, language: spoken = language }) {
   [language, root.lang] = spoken === "en" ? ["en", "en"] : ["zh-hans", "zh-Hans"];
@@ -12,122 +15,91 @@ function dress({ theme, language: spoken = language }) {
   if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   for (const one of document.querySelectorAll("[data-word]")) one.textContent = word(one.dataset.word);
 }
-const seen = (page) => {
-  const dressed = () => dress(page.documentElement.dataset);
-  dressed();
-  new MutationObserver(dressed).observe(page.documentElement, { attributeFilter: ["data-theme", "data-language"] });
-};
 dress({});
-/* A tap on the first screen is answered by a sentence that stays while the lab loads. */
-let isAsked = false;
-const tell = (text) => { line.textContent = isAsked ? `${word("soon")} ${text}` : text; };
-const fail = (why) => { line.textContent = word("failed", why); bar.remove(); throw new Error(why); };
 
-/* A worker that answers calls, one promise each. */
-function start(role, heard) {
-  const worker = new Worker(`worker.js${alone ? "?alone" : ""}#${role}`, { type: "module" }), waiting = new Map();
-  let calls = 0;
+/* A worker, and a call of it: a promise each. */
+let alone = null, site = null, searcher = null;
+function start(role) {
+  const worker = new Worker(`worker.js${alone ? "?alone" : ""}#${role}`, { type: "module" });
   worker.onerror = (event) => fail(event.message ?? "worker.js");
-  worker.onmessage = ({ data }) => {
-    if (!waiting.has(data.id)) return heard(data);
-    const { resolve, reject } = waiting.get(data.id);
-    waiting.delete(data.id);
-    if (data.error) reject(new Error(data.error)); else resolve(data.result);
+  return worker;
+}
+const call = (worker, ...asked) => new Promise((resolve, reject) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ data: { result, error } }) => error ? reject(new Error(error)) : resolve(result);
+  worker.postMessage(asked, [port2]);
+});
+
+/* Progress is one file, stored before an answer is shown. A search runs in a second worker, which is ended to stop it. */
+const store = await self.caches?.open(`${NAME} progress`).catch(() => null);
+const keep = (file) => store?.put("progress", new Response(file));
+async function follow({ progress, search }) {
+  if (progress) await keep(progress);
+  if (search) find(...search);
+}
+async function find(pk, asked) {
+  const mine = searcher ??= start("search");
+  mine.onmessage = async ({ data }) => {
+    if (await call(site, "search_goes_on", pk, data) || searcher !== mine) return;
+    mine.terminate();
+    searcher = null;
+    follow(await call(site, "searched", pk));
   };
-  const call = (name, ...args) => new Promise((resolve, reject) => {
-    waiting.set(++calls, { resolve, reject });
-    worker.postMessage({ id: calls, name, args });
-  });
-  return { call, end: () => worker.terminate() };
+  follow(await call(site, "searched", pk, await call(mine, "search", asked)));
+}
+async function answer({ headers, ...request }) {
+  const asked = { ...request, headers: { ...headers, host: location.host, "accept-language": navigator.languages.join() }, cookies: document.cookie };
+  const found = await call(site, "answer", asked);
+  await follow(found);
+  return found;
 }
 
-/* Progress: one file in IndexedDB. */
-const store = (mode, work) => new Promise((resolve, reject) => {
-  const open = indexedDB.open(NAME, 1);
-  open.onupgradeneeded = () => open.result.createObjectStore("kept");
-  open.onerror = () => reject(open.error);
-  open.onsuccess = () => {
-    const asked = work(open.result.transaction("kept", mode).objectStore("kept"));
-    asked.onsuccess = () => resolve(asked.result);
-    asked.onerror = () => reject(asked.error);
-  };
-});
-const keep = (bytes) => store("readwrite", (kept) => kept.put(bytes, "progress"));
-const save = async () => { const file = await site.call("news"); if (file) await keep(file); };
-
-/* The tab that leads has the worker with the site; `led` waits until it has started. */
-let alone = null, holdsLock = false, site, begun;
-const led = new Promise((resolve) => { begun = resolve; });
+/* The tab that leads has the worker with the site. The service worker asks all tabs, and this one answers. */
+const tabs = new BroadcastChannel(NAME), taken = new Set();
+let leads = false;
 async function lead() {
-  holdsLock = true;
   tell(word("starting"));
   bar.removeAttribute("value");
-  site = start("site", (data) => { if (data.search) searchNext().catch((error) => console.error(error)); });
-  const kept = await store("readonly", (found) => found.get("progress"));
-  if (!(await site.call("start", kept))) console.warn(word("not_kept"));
-  begun();
+  site = start("site");
+  const kept = await (await store?.match("progress"))?.arrayBuffer();
+  if (!(await call(site, "start", kept))) console.warn(word("not_kept"));
+  leads = true;
+  tabs.postMessage({ leads });
   open();
   element("other").hidden = true;
   for (const one of document.querySelectorAll("footer :disabled")) one.disabled = false;
   await new Promise(() => {});
 }
-async function answer(request) {
-  await led;
-  const found = await site.call("answer", { ...request, cookies: document.cookie, languages: navigator.languages.join() });
-  save();
-  return found;
-}
-
-/* Searches: a second worker, ended to stop one. */
-let searcher = null, searching = null;
-async function searchNext() {
-  const waiting = searching ? "" : await site.call("next_search");
-  if (!waiting) return;
-  const { pk, asked } = JSON.parse(waiting), over = () => { searching = null; searchNext(); };
-  searching = pk;
-  searcher ??= start("search", async ({ progress }) => {
-    if (!searching || await site.call("search_goes_on", searching, progress)) return;
-    searcher?.end();
-    searcher = null;
-    over();
-  });
-  await site.call("searched", pk, await searcher.call("search", JSON.stringify(asked)));
-  await save();
-  over();
-}
-
-/* The service worker asks every shell; the one that leads answers. */
-navigator.serviceWorker?.addEventListener("message", async ({ data, ports }) => {
-  if (data.loaded) {
-    bar.value = data.loaded / data.all;
-    tell(word("loading", (data.loaded / 1e6).toFixed(1), (data.all / 1e6).toFixed(1)));
-  } else if (data.request && holdsLock) {
-    ports[0].postMessage({ taken: true });
-    ports[0].postMessage(await answer(data.request));
+tabs.onmessage = async ({ data: { loaded, all, id, request } }) => {
+  if (loaded) {
+    bar.value = loaded / all;
+    tell(word("loading", (loaded / 1e6).toFixed(1), (all / 1e6).toFixed(1)));
   }
-});
+  if (!request || !leads || taken.has(id)) return;
+  taken.add(id);
+  tabs.postMessage({ id, answer: await answer(request) });
+};
 
 /* The site in its frame: the address bar says where it is, so that links can be sent; other sites open beside it. */
-const frame = element("site");
-let target, isOpen = false;
 const wanted = () => decodeURI(location.hash.slice(1)) || "lab/";
-const go = (address) => { if (alone) alone(here.pathname + address); else frame.src = address; };
+const go = (address) => alone ? alone(address) : frame.contentWindow.location.replace(new URL(address, here));
+let target = wanted(), isOpen = false;
 function open() {
   if (isOpen) return;
   isOpen = true;
   if (!alone) {
     element("status").hidden = true;
-    frame.removeAttribute("srcdoc");
-    frame.addEventListener("load", () => shown(frame, frame.contentWindow.location));
+    frame.addEventListener("load", () => shown(frame.contentDocument, frame.contentWindow.location));
   }
   addEventListener("hashchange", () => go(wanted()));
   go(target);
 }
-function shown(frame, { pathname, search, hash }) {
-  const page = frame.contentDocument;
-  history.replaceState(null, "", "#" + below(pathname) + search + hash);
+function shown(page, at) {
+  history.replaceState(null, "", `#${below(at)}${at.hash}`);
   document.title = page.title;
-  seen(page);
+  const dressed = () => dress(page.documentElement.dataset);
+  dressed();
+  new MutationObserver(dressed).observe(page.documentElement, { attributeFilter: ["data-theme", "data-language"] });
   page.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
     if (link && link.origin !== location.origin) link.target = "_blank";
@@ -135,8 +107,7 @@ function shown(frame, { pathname, search, hash }) {
 }
 
 /* Export, import, delete. Where progress was replaced, the lab begins at its front page and says so. */
-const done = element("done"), { happened } = sessionStorage;
-if (happened) done.textContent = word(happened);
+if (sessionStorage.happened) done.textContent = word(sessionStorage.happened);
 delete sessionStorage.happened;
 function again(what) {
   sessionStorage.happened = what;
@@ -145,50 +116,44 @@ function again(what) {
 }
 element("export").onclick = async () => {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([await site.call("kept")], { type: "application/vnd.sqlite3" }));
+  link.href = URL.createObjectURL(new Blob([await call(site, "kept")], { type: "application/vnd.sqlite3" }));
   link.download = "schema-lab-progress.sqlite3";
   link.click();
-  URL.revokeObjectURL(link.href);
   done.textContent = word("exported", link.download);
 };
 element("import").onchange = async ({ target: input }) => {
-  const bytes = new Uint8Array(await input.files[0].arrayBuffer());
+  const file = await input.files[0].arrayBuffer();
   input.value = "";
-  if (!(await site.call("may_keep", bytes))) return alert(word("not_kept"));
-  if (!confirm(word("sure_import"))) return;
-  await keep(bytes);
-  again("imported");
+  if (!(await call(site, "may_keep", file))) return alert(word("not_kept"));
+  if (confirm(word("sure_import"))) again("imported", await keep(file));
 };
 element("start-over").onclick = async () => {
-  if (!confirm(word("sure"))) return;
-  await store("readwrite", (kept) => kept.clear());
-  again("deleted");
+  if (confirm(word("sure"))) again("deleted", await store?.delete("progress"));
 };
 
-/* The first screen, before Python: links wait. */
-target = wanted();
+/* The first screen, before Python: a tap on a link waits, and a sentence says so. */
 if (target === "lab/") {
-  frame.srcdoc = (await (await fetch(`first.${language}.html`)).text()).replaceAll("/-prefix-/", here.pathname);
+  frame.src = `first.${language}.html`;
   frame.addEventListener("load", () => frame.contentDocument.addEventListener("click", (event) => {
     const link = event.target.closest("a, button");
     event.preventDefault();
-    if (!link?.pathname?.startsWith(here.pathname)) return;
-    target = below(link.pathname + link.search);
-    [isAsked, line.textContent] = [true, word("soon")];
+    if (!link?.href?.startsWith(here.href)) return;
+    [target, isAsked, line.textContent] = [below(link), true, word("soon")];
   }, true), { once: true });
 }
 if (!isSecureContext) fail(word("insecure"));
-const registered = await navigator.serviceWorker?.register("sw.js").catch(() => null);
-if (!registered) {
-  bar.remove();
-  alone = (await import("./alone.js")).pages(frame, here, answer, (...place) => { line.textContent = word("alone"); shown(...place); });
+if (await navigator.serviceWorker?.register("sw.js").catch(() => null)) {
+  const { active } = await navigator.serviceWorker.ready;
+  if (!navigator.serviceWorker.controller) await new Promise((claimed) => {
+    navigator.serviceWorker.oncontrollerchange = claimed;
+    active.postMessage("claim");
+  });
 } else {
-  await navigator.serviceWorker.ready;
-  if (!navigator.serviceWorker.controller) await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
-  registered.update().catch(() => {}); // without a network the lab of the last visit runs
+  bar.remove();
+  alone = (await import("./alone.js")).pages(frame, here.href, answer, (...place) => { line.textContent = word("alone"); shown(...place); });
 }
 const leading = (lock) => lock && lead().catch((error) => fail(error.message));
 await navigator.locks.request(NAME, { ifAvailable: true }, leading); // ends where another tab leads
 element("other").hidden = false;
-open();
+if (!alone) open();
 navigator.locks.request(NAME, leading);

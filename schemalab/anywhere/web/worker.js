@@ -1,19 +1,18 @@
 /* Python in a worker, in one of two roles: the site, or a search. Calls wait until it has started.
    The first start keeps a copy of the memory, without progress; later ones begin with it, in a tenth of the time. */
-const here = new URL("./", import.meta.url), role = self.location.hash.slice(1);
-const ENV = {
-  HOME: "/home/pyodide", DJANGO_SETTINGS_MODULE: "schemalab.anywhere.settings", DJANGO_ALLOW_ASYNC_UNSAFE: "1",
-  PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION: "python", PYTHONTZPATH: "/app/zoneinfo", PYTHONUTF8: "1",
-};
+const here = new URL("./", import.meta.url).href, role = self.location.hash.slice(1), isAlone = self.location.search === "?alone";
 const bytes = async (answer) => new Uint8Array(await answer.arrayBuffer());
 
-/* Without a service worker nobody unpacks the files that lie compressed at the host. */
-const isAlone = self.location.search === "?alone", fetched = self.fetch;
+/* Without a service worker, files lie compressed at the host, and this unpacks them. */
+const fetched = self.fetch;
 if (isAlone) self.fetch = async (url) => {
-  const name = new URL(url, here).href, packed = await fetched(`${name}.gz`), type = name.endsWith(".wasm") ? "application/wasm" : "";
+  const name = new URL(url, here).href, packed = await fetched(`${name}.gz`), type = name.endsWith(".wasm") ? "application/wasm" : "text/javascript";
   return packed.ok ? new Response(packed.body.pipeThrough(new DecompressionStream("gzip")), { headers: { "Content-Type": type } }) : fetched(name);
 };
-const module = async (name) => import(isAlone ? URL.createObjectURL(new Blob([await bytes(await fetch(name))], { type: "text/javascript" })) : name);
+async function module(name) {
+  const url = `${here}py/${name}.mjs`;
+  return import(isAlone ? URL.createObjectURL(await (await fetch(url)).blob()) : url);
+}
 
 /* `site.files`: a line of JSON with names and lengths, then all contents. */
 function place(FS, files) {
@@ -24,56 +23,46 @@ function place(FS, files) {
   }
 }
 
-/* Pyodide makes no room for a copy that is larger than its first memory (pyodide/pyodide#6254), so this does. */
-const roomFor = (memory, create) => async (settings) => {
-  const made = await create(settings);
-  made._malloc(memory.length);
-  made.HEAP8.fill(0, memory.length);
-  return made;
-};
-
 async function start() {
-  const [{ loadPyodide }, { default: create }] = await Promise.all(["./py/pyodide.mjs", "./py/pyodide.asm.mjs"].map(module));
-  const files = await bytes(await fetch(new URL("site.files", here)));
-  const begun = async (options) => {
-    const python = await loadPyodide({ indexURL: new URL("py/", here).href, env: ENV, createPyodideModule: create, ...options });
+  const [{ loadPyodide }, { default: create }, { default: parser }] = await Promise.all(["pyodide", "pyodide.asm", "libpg-query"].map(module));
+  self.postgres = await parser({ locateFile: (name) => `${here}py/${name}` }); // Python calls it
+  const files = await bytes(await fetch(`${here}site.files`));
+  const begin = async (options) => {
+    const python = await loadPyodide({ indexURL: `${here}py/`, createPyodideModule: create, ...options });
     place(python.FS, files);
     return python;
   };
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", files)).join(""), name = new URL(`memory-${hash}`, here);
-  const cache = await self.caches?.open(`schemalab-anywhere ${here} memory`).catch(() => null), kept = await cache?.match(name);
-  if (kept) {
-    try {
-      const memory = await bytes(kept);
-      return (await begun({ _loadSnapshot: memory, createPyodideModule: roomFor(memory, create) })).pyimport(`schemalab.anywhere.bridge.${role}`);
-    } catch (error) {
-      console.warn(error);
-      await cache.delete(name);
-    }
+  const copies = await self.caches?.open(`schemalab-anywhere ${here} memory`).catch(() => null);
+  const name = `${here}memory-${new Uint8Array(await crypto.subtle.digest("SHA-256", files)).join("")}`, copy = await copies?.match(name);
+  const bridge = (python) => python.pyimport(`schemalab.anywhere.bridge.${role}`);
+  if (copy) try {
+    const memory = await bytes(copy);
+    // Pyodide makes no room for a copy that is larger than its first memory (pyodide/pyodide#6254)
+    const createPyodideModule = async (settings) => {
+      const made = await create(settings);
+      made._malloc(memory.length);
+      made.HEAP8.fill(0, memory.length);
+      return made;
+    };
+    return bridge(await begin({ _loadSnapshot: memory, createPyodideModule }));
+  } catch (error) {
+    console.warn(error);
+    await copies.delete(name);
   }
-  const python = await begun({ _makeSnapshot: true });
+  const python = await begin({ _makeSnapshot: true });
   python.runPython("import sys; sys.path.insert(0, '/app'); sys.dont_write_bytecode = True");
   if (role === "site") {
-    const given = [here.pathname, navigator.languages.join()].map((one) => JSON.stringify(one));
-    python.runPython(`from schemalab.anywhere.bridge.site import prepare; prepare(${given})`);
-    cache?.put(name, new Response(python.makeMemorySnapshot())).catch((error) => console.warn(error)); // a full disk: the next start is as long
+    bridge(python).prepare(new URL(here).pathname, navigator.languages.join());
+    copies?.put(name, new Response(python.makeMemorySnapshot())).catch((error) => console.warn(error)); // a full disk: the next start is as long
   }
-  return python.pyimport(`schemalab.anywhere.bridge.${role}`);
+  return bridge(python);
 }
-const bridge = start();
+const started = start(), plain = (value) => value?.toJs?.({ dict_converter: Object.fromEntries }) ?? value;
 
-const options = { dict_converter: Object.fromEntries }, post = (message) => postMessage(message.toJs(options));
-function plain(value) {
-  if (typeof value?.toJs !== "function") return value;
-  const made = value.toJs(options);
-  value.destroy();
-  return made;
-}
-
-onmessage = async ({ data: { id, name, args } }) => {
+onmessage = async ({ data: [name, ...args], ports: [port] }) => {
   try {
-    postMessage({ id, result: plain((await bridge)[name](...args, post)) });
+    port.postMessage({ result: plain((await started)[name](...args)) });
   } catch (error) {
-    postMessage({ id, error: String(error) });
+    port.postMessage({ error: String(error) });
   }
 };
