@@ -10,7 +10,8 @@ site       the site in a browser's worker: requests, cookies, searches, and prog
 searches   the second worker: one search of the explorer at a time
 loaded     what a worker may load, a rule of `make check`
 bridge/    the functions that the workers' JavaScript calls
-parser     answers of PostgreSQL's parser, recorded: the lab's core still needs it
+parser     PostgreSQL's parser, which is WebAssembly there: trees and tokens
+texts      the texts of expressions, from their trees
 walk       a walk through all chapters with right answers
 pack       writes the folder: `make anywhere`
 words      the shell page's texts

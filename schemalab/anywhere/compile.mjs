@@ -1,16 +1,34 @@
 /* Compiles the modules of folders in place, for the Python in which they will run: Pyodide itself, under Node.
-   node compile.mjs PYODIDE [FOLDER PLACE-IN-THE-BROWSER OPTIMIZE] .. */
+   node compile.mjs PYODIDE [FOLDER PLACE-IN-THE-BROWSER] .. */
 import { pathToFileURL } from "node:url";
 
 const [pyodide, ...folders] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`));
 const python = await loadPyodide({ indexURL: pyodide });
-const compile = python.runPython(`
-import compileall, py_compile
-lambda folder, place, optimize: compileall.compile_dir(
-    folder, maxlevels=99, quiet=1, legacy=True, stripdir=folder, prependdir=place, optimize=optimize,
-    invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)`);
-for (let at = 0; at < folders.length; at += 3) {
+for (let at = 0; at < folders.length; at += 2) {
   python.mountNodeFS(`/${at}`, folders[at]);
-  if (!compile(`/${at}`, folders[at + 1], Number(folders[at + 2]))) process.exit(1);
+  python.globals.set("given", python.toPy([`/${at}`, folders[at + 1]]));
+  python.runPython(`
+import ast, importlib.util, pathlib, types
+from importlib._bootstrap_external import _code_to_hash_pyc
+
+def bare(code):
+    """Without lines and columns, which are half of it: a traceback names files and functions."""
+    units = len(code.co_code) // 2
+    nowhere = b"\\xff" * (units // 8) + bytes([0xF7 + units % 8] if units % 8 else [])  # 8 units an entry, none has a place
+    consts = tuple(bare(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=consts, co_linetable=nowhere)
+
+def without_docstrings(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node, False) is not None:
+            node.body[:1] = [] if len(node.body) > 1 or isinstance(node, ast.Module) else [ast.copy_location(ast.Pass(), node.body[0])]
+    return tree
+
+folder, place = map(pathlib.Path, given)
+for path in folder.rglob("*.py"):
+    source = path.read_bytes()
+    code = compile(without_docstrings(ast.parse(source)), str(place / path.relative_to(folder)), "exec", dont_inherit=True)
+    path.with_suffix(".pyc").write_bytes(_code_to_hash_pyc(bare(code), importlib.util.source_hash(source), False))
+`);
 }

@@ -26,7 +26,7 @@ THEIRS = ("asgiref", "csp", "django", "markdown_it", "mdurl", "packaging", "sqlp
 """Packages that the folder brings along: all of them pure Python."""
 
 OF_THE_PARSER = ("google", "postgast")
-"""Until the lab's core needs no parser: the messages of its recorded answers."""
+"""Messages of parse trees; the parser is WebAssembly there (`parser`)."""
 
 ABSENT = ("fcntl", "grp", "pwd", "resource", "syslog", "termios")
 """Modules of the standard library that WebAssembly has not."""
@@ -34,7 +34,7 @@ ABSENT = ("fcntl", "grp", "pwd", "resource", "syslog", "termios")
 NOT_OURS = ("schemalab.settings", "schemalab.celery", "changes.models", "leases.models", "nodes.models")
 """Modules of ours that stand for a cluster: who needs one of them imports it where it is used."""
 
-PAGES = ("", "lab/", "lab/stage/", "lab/explorer/", "lab/own/", "lab/live/", "docs/")
+PAGES = ("", "lab/", "lab/stage/", "lab/explorer/", "lab/own/", "lab/rollouts/", "lab/live/", "docs/")
 
 
 class OnlyWhatIsThere(importlib.abc.MetaPathFinder):

@@ -4,11 +4,11 @@
     alone.js  404.html                                    without service workers; links before the first visit
     first.en.html  first.zh-hans.html                     the first screen, shown while Python starts
     site.files                                            every module and file that the walk through all chapters uses
-    static/  py/                                          the site's own static files; Pyodide
+    static/  py/                                          the site's own static files; Pyodide and libpg_query
     *.gz                                                  what is large, since static hosts compress nothing
 
-The walk runs here, under the imports that a browser has, and records what PostgreSQL's parser answered. Modules are
-compiled by Pyodide under Node, because compiling them in a browser takes longer than all the rest of its start.
+The walk runs here, under the imports that a browser has. Modules are compiled by Pyodide under Node, because compiling
+them in a browser takes longer than all the rest of its start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import tempfile
 import zipfile
 import zoneinfo
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -35,10 +35,19 @@ from schemalab.anywhere.loaded import OURS, THEIRS, OnlyWhatIsThere
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = Path(__file__).parent / "web"
-LOCK = json.loads((Path(__file__).parent / "pyodide.json").read_text(encoding="utf-8"))
-"""Pyodide's version, and the SHA-256 of its package and of each file taken from it."""
+LOCK = json.loads((Path(__file__).parent / "packages.json").read_text(encoding="utf-8"))
+"""The packages of npm: version, SHA-256, the files taken from each, licence."""
 
 COMPRESSED = (".files", ".js", ".json", ".mjs", ".wasm", ".zip")
+TYPES = {
+    ".css": "text/css",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".mjs": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+}
 AT = "/app"
 """The site's place in a browser's file system."""
 
@@ -77,15 +86,16 @@ DATA = (
     "docs/how-to",
     "docs/architecture",
     "docs/reference",
+    "rollouts/templates",
     "schemalab/formats",
     "schemalab/anywhere/bridge",
-    "schemalab/anywhere/pyodide.json",
+    "schemalab/anywhere/texts.py",
 )
 """Files of ours that are read, and modules that only a browser imports."""
 
 LANGUAGES = ("en", "zh-hans")
 PREFIX = "/-prefix-/"
-"""Stands in the first screens for the place where the folder will lie."""
+"""Stands for the place where the folder will lie: the first screens lie at its top, and name all from there."""
 
 FORM = "application/x-www-form-urlencoded"
 NPM_S_MAX, COMPILE_S_MAX = 300, 600
@@ -98,48 +108,25 @@ def main() -> None:
     if into.exists() and any(into.iterdir()) and not (into / "sw.js").is_file():
         sys.exit(f"schemalab.anywhere.pack: {into} holds other files; name an empty folder")
     os.environ["DJANGO_SETTINGS_MODULE"] = "schemalab.anywhere.settings"
-    parser_answers = record_parser()
     sys.meta_path.insert(0, OnlyWhatIsThere())
     first = walk_all()
     if into.exists():
         shutil.rmtree(into)
     into.mkdir(parents=True)
-    write_pyodide(into / "py")
+    write_packages(into / "py")
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs, library = (Path(folder) / name for name in ("ours", "theirs", "library"))
-        lay_out_site(ours, theirs, parser_answers)
+        site, library = Path(folder) / "site", Path(folder) / "library"
+        lay_out_site(site)
         lay_out_library(into / "py" / LIBRARY, library)
-        compile_modules(into / "py", (ours, AT, 0), (theirs, AT, 2), (library, f"/lib/{LOCK['library']}", 2))
-        write_site(into / "site.files", ours, theirs)
+        compile_modules(into / "py", (site, AT), (library, f"/lib/{LOCK['library']}"))
+        write_site(into / "site.files", site)
         write_library(into / "py" / LIBRARY, library)
     shutil.copytree(ROOT / "static", into / "static")
     for language, page in first.items():
-        (into / f"first.{language}.html").write_text(page, encoding="utf-8")
+        (into / f"first.{language}.html").write_text(page.replace(PREFIX, "./"), encoding="utf-8")
     write_shell(into)
     size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
     print(f"{into}: {size / 1e6:.1f} MB, {(into / 'site.files.gz').stat().st_size / 1e6:.2f} MB of them the site")
-
-
-def record_parser() -> dict[str, dict[str, str]]:
-    """Wraps PostgreSQL's parser; the answers are in the returned tables, in base64, after the walk."""
-    import postgast
-
-    recorded: dict[str, dict[str, str]] = {"parse": {}, "scan": {}, "deparse": {}}
-
-    def recording(name: str, key: Callable[[Any], str], content: Callable[[Any], bytes]) -> None:
-        real = getattr(postgast, name)
-
-        def wrapped(given: Any) -> Any:
-            answer = real(given)
-            recorded[name][key(given)] = b64encode(content(answer)).decode()
-            return answer
-
-        setattr(postgast, name, wrapped)
-
-    recording("parse", str, lambda tree: tree.SerializeToString(deterministic=True))
-    recording("scan", str, lambda tokens: tokens.SerializeToString(deterministic=True))
-    recording("deparse", lambda tree: tree.SerializeToString(deterministic=True).hex(), str.encode)
-    return recorded
 
 
 def walk_all() -> dict[str, str]:
@@ -165,8 +152,9 @@ def walk_all() -> dict[str, str]:
         return Response(answer.status, location, answer.body.decode())
 
     def answer_search() -> None:
-        waiting = json.loads(site.next_search())
-        site.searched(waiting["pk"], search(json.dumps(waiting["asked"]), lambda _: None))
+        waiting = site.next_search()
+        assert waiting is not None
+        site.searched(waiting[0], search(waiting[1], lambda _: None))
 
     for request, response in walk(visit, answer_search):
         if response.status not in (200, 302):
@@ -174,35 +162,45 @@ def walk_all() -> dict[str, str]:
     return first
 
 
-def write_pyodide(into: Path) -> None:
-    """Pyodide by the ordinary npm client, compared with the lock file."""
+def write_packages(into: Path) -> None:
+    """Pyodide and PostgreSQL's parser, with their licences."""
     into.mkdir()
+    for package in LOCK["packages"]:
+        fetch(package, into)
+    parser = into / "libpg-query.js"  # it is a script, and a worker imports modules
+    parser.with_suffix(".mjs").write_bytes(parser.read_bytes() + b"\nexport default PgQueryModule;\n")
+    parser.unlink()
+    licences = "\n".join(package["licence"] for package in LOCK["packages"])
+    (into / "LICENCES.txt").write_text(licences + "\n", encoding="utf-8")
+
+
+def fetch(package: dict[str, Any], into: Path) -> None:
+    """The files of a package, by the ordinary npm client, compared with the lock file."""
+    wanted = f"{package['name']}@{package['version']}"
     with tempfile.TemporaryDirectory() as folder:
-        command = ["npm", "pack", "--silent", "--pack-destination", folder, f"pyodide@{LOCK['version']}"]
+        command = ["npm", "pack", "--silent", "--pack-destination", folder, wanted]
         subprocess.run(command, check=True, capture_output=True, timeout=NPM_S_MAX)
         (tarball,) = Path(folder).iterdir()
         found = hashlib.sha256(tarball.read_bytes()).hexdigest()
-        if found != LOCK["sha256"]:
-            sys.exit(f"schemalab.anywhere.pack: {tarball.name} has sha256 {found}, not that of pyodide.json")
+        if found != package["sha256"]:
+            sys.exit(f"schemalab.anywhere.pack: {wanted} has sha256 {found}, not that of packages.json")
         with tarfile.open(tarball) as archive:
-            for name in LOCK["files"]:
+            for name in package["files"]:
                 member = archive.extractfile(f"package/{name}")
                 assert member is not None, name
-                (into / name).write_bytes(member.read())
-    (into / "LICENCE.txt").write_text(LOCK["licence"] + "\n", encoding="utf-8")
+                (into / Path(name).name).write_bytes(member.read())
 
 
-def lay_out_site(ours: Path, theirs: Path, parser_answers: dict[str, dict[str, str]]) -> None:
-    """The site's modules and files, and the recorded parser, each at its place below one of the two."""
+def lay_out_site(site: Path) -> None:
+    """The site's modules and files, each at its place."""
     from lab.explorer import fingerprint
     from lab.sessions import session
 
     for name, path in (*_modules(), *_data(), *_parser()):
-        _lay((theirs if name.partition("/")[0] in (*THEIRS, "google") else ours) / name, path.read_bytes())
+        _lay(site / name, path.read_bytes())
     places = (fingerprint.PLACES, session.rules_of())
     fingerprints = {" ".join(one): fingerprint.fingerprint(places=one) for one in places}
-    _lay(ours / fingerprint.RECORDED, json.dumps(fingerprints).encode())
-    _lay(ours / "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
+    _lay(site / fingerprint.RECORDED, json.dumps(fingerprints).encode())
 
 
 def _lay(path: Path, content: bytes) -> None:
@@ -218,8 +216,8 @@ def lay_out_library(archive: Path, into: Path) -> None:
                 packed.extract(name, into)
 
 
-def compile_modules(pyodide: Path, *folders: tuple[Path, str, int]) -> None:
-    """Compiles each folder's modules for their place in the browser; 2 leaves docstrings and assertions out."""
+def compile_modules(pyodide: Path, *folders: tuple[Path, str]) -> None:
+    """Compiles each folder's modules for their place in the browser, without docstrings and line tables."""
     given = [str(one) for folder in folders for one in folder]
     command = ["node", str(Path(__file__).with_name("compile.mjs")), str(pyodide), *given]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COMPILE_S_MAX)
@@ -227,9 +225,9 @@ def compile_modules(pyodide: Path, *folders: tuple[Path, str, int]) -> None:
         sys.exit(f"schemalab.anywhere.pack: the modules could not be compiled: {(ended.stdout + ended.stderr)[-2000:]}")
 
 
-def write_site(into: Path, *folders: Path) -> None:
+def write_site(into: Path, folder: Path) -> None:
     """One file: a line of JSON with names and lengths, then all contents."""
-    files = {name: path.read_bytes() for folder in folders for name, path in _laid_out(folder)}
+    files = {name: path.read_bytes() for name, path in _laid_out(folder)}
     index = json.dumps([[name, len(content)] for name, content in files.items()])
     into.write_bytes(b"\n".join((index.encode(), b"".join(files.values()))))
 
@@ -276,13 +274,17 @@ def _data() -> Iterator[tuple[str, Path]]:
 
 
 def _parser() -> Iterator[tuple[str, Path]]:
-    """Our recorded parser in the place of `postgast`, with the messages that its answers are made of."""
+    """Ours in the place of `postgast`, with the messages of its trees."""
     import postgast
 
-    theirs = Path(postgast.__file__).parent
-    yield "postgast/__init__.py", Path(__file__).parent / "parser.py"
+    here, theirs = Path(__file__).parent, Path(postgast.__file__).parent
+    yield "postgast/__init__.py", here / "parser.py"
     for name in ("errors.py", "pg_query_pb2.py", "pg_query.desc"):
         yield f"postgast/{name}", theirs / name
+    import google.protobuf
+
+    messages = Path(google.protobuf.__file__).parent
+    yield "google/protobuf/json_format.py", messages / "json_format.py"
 
 
 def write_shell(into: Path) -> None:
@@ -291,22 +293,30 @@ def write_shell(into: Path) -> None:
         if file.name != "sw.js":
             shutil.copy(file, into / file.name)
     (into / "words.json").write_text(json.dumps(_words(), ensure_ascii=False), encoding="utf-8")
-    listed = [_listed(into, path) for path in sorted(into.rglob("*")) if path.is_file()]
+    files = [path for path in sorted(into.rglob("*")) if path.is_file()]
+    listed = {str(path.relative_to(into)): _listed(into, path) for path in files}
     version = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
     text = (WEB / "sw.js").read_text(encoding="utf-8")
     heading = f'const VERSION = "{version}";\nconst FILES = {json.dumps(listed)};\n'
     (into / "sw.js").write_text(heading + text, encoding="utf-8")
 
 
-def _listed(into: Path, path: Path) -> tuple[str, int, str, bool]:
-    """A file of the list: name, bytes to fetch, hash, compressed. Static hosts compress nothing."""
-    name, content = str(path.relative_to(into)), path.read_bytes()
+def _listed(into: Path, path: Path) -> dict[str, Any]:
+    """A file of the list. Static hosts compress nothing, so what is large lies there compressed.
+
+    A browser unpacks what a host declares as an encoding, and then compares the content: both hashes are right.
+    """
+    content = path.read_bytes()
+    hashes = [content]
     is_compressed = path.suffix in COMPRESSED and len(content) > COMPRESS_FROM
     if is_compressed:
         content = gzip.compress(content, compresslevel=9, mtime=0)
+        hashes.append(content)
         path.unlink()
         path.with_name(path.name + ".gz").write_bytes(content)
-    return name, len(content), hashlib.sha256(content).hexdigest(), is_compressed
+    integrity = " ".join(f"sha256-{b64encode(hashlib.sha256(one).digest()).decode()}" for one in hashes)
+    kind = TYPES.get(path.suffix, "application/octet-stream")
+    return {"bytes": len(content), "integrity": integrity, "type": kind, "isCompressed": is_compressed}
 
 
 def _words() -> dict[str, dict[str, str]]:

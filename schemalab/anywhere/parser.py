@@ -1,39 +1,75 @@
-"""PostgreSQL's parser where it cannot run: the answers to all texts of chapters and examples, recorded by `pack`.
+"""PostgreSQL's parser where no C extension runs: libpg_query as WebAssembly, which the worker has loaded beside Python.
 
-In the folder this file is the package `postgast`. A text that was not recorded is refused in words.
+In the folder this file is the package `postgast`. The parser's JSON becomes the same messages that the extension makes
+(`tests/anywhere/test_parser.py`). libpg_query has its deparser left out there: `texts` writes expressions.
 """
 
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext
+from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
-from postgast import pg_query_pb2
+from postgast import pg_query_pb2 as pb
 from postgast.errors import PgQueryError as PgQueryError
 
-RECORDED: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
+from schemalab.anywhere import texts
+
+POINTER = 4
 
 
 def parse(query: str) -> Any:
-    return pg_query_pb2.ParseResult.FromString(_recorded("parse", query))
+    """The parse tree. Raises `PgQueryError` with its place, and RecursionError as for a message that is too deep."""
+    module, text = _given(query)
+    result = module._wasm_parse_query_raw(text)
+    module._free(text)
+    tree, _, error = (_pointer_at(module, result + POINTER * place) for place in range(3))
+    found = module.UTF8ToString(tree)
+    refusal = (
+        (module.UTF8ToString(_pointer_at(module, error)), _pointer_at(module, error + 4 * POINTER)) if error else None
+    )
+    module._wasm_free_parse_result(result)
+    if refusal is not None:
+        raise PgQueryError(refusal[0], cursorpos=refusal[1])
+    try:
+        return ParseDict(json.loads(found), pb.ParseResult())
+    except ParseError as too_deep:
+        raise RecursionError(str(too_deep)) from too_deep
 
 
 def scan(query: str) -> Any:
-    return pg_query_pb2.ScanResult.FromString(_recorded("scan", query))
+    """The words and signs. Raises `PgQueryError`, without a place."""
+    module, text = _given(query or " ")  # it refuses an empty text
+    result = module._wasm_scan(text)
+    found = module.UTF8ToString(result)
+    module._wasm_free_string(result)
+    module._free(text)
+    if not found.startswith("{"):
+        raise PgQueryError(found)
+    given = json.loads(found, strict=False)  # its texts hold what the query holds
+    tokens = [
+        pb.ScanToken(start=one["start"], end=one["end"], token=one["tokenType"], keyword_kind=one["keywordKind"])
+        for one in given["tokens"]
+    ]
+    return pb.ScanResult(version=given["version"], tokens=tokens)
 
 
 def deparse(tree: Message) -> str:
-    return _recorded("deparse", tree.SerializeToString(deterministic=True).hex()).decode()
+    """The text of a SELECT of one expression."""
+    return texts.deparse(tree)
 
 
-def _recorded(what: str, text: str) -> bytes:
-    found = RECORDED[what].get(text)
-    if found is None:
-        raise PgQueryError(
-            gettext("In a browser the lab reads only the statements of its chapters and examples; a cluster reads all.")
-        )
-    return b64decode(found)
+def _given(query: str) -> tuple[Any, int]:
+    """The parser's module, and the place of the query in its memory."""
+    import js  # not before: a copy of the memory keeps no object of a page
+
+    module = js.postgres
+    size = module.lengthBytesUTF8(query) + 1
+    place = module._malloc(size)
+    module.stringToUTF8(query, place, size)
+    return module, place
+
+
+def _pointer_at(module: Any, place: int) -> int:
+    return int(module.getValue(place, "i32"))

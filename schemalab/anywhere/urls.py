@@ -22,7 +22,6 @@ ELSEWHERE = {
     "my-course": "lab/course/",
     "pace-here": "lab/course/pace/",
     "polls": "lab/polls/",
-    "rollout": "lab/rollouts/",
     "sign-in": "sign-in/",
     "sign-out": "sign-out/",
     "step-out": "lab/course/step-out/",
@@ -34,6 +33,7 @@ ELSEWHERE = {
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="lab"), name="cluster"),
     path("", include("lab.pages.urls")),
+    path("", include("rollouts.urls")),
     path("theme/", theme, name="theme"),
     path("language/", include("django.conf.urls.i18n")),
     path("glossary/", views.glossary, name="glossary"),

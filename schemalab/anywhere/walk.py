@@ -1,4 +1,4 @@
-"""A walk through all chapters with answers of every sort: finds the modules and the parses that a browser needs.
+"""A walk through all chapters with answers of every sort: finds the modules that a browser needs.
 
     no answer ──► what an answer looks like     wrong ──► outcome, remarks     right ──► the same, and what follows
 
@@ -19,12 +19,29 @@ from lab.exercises.grading import right_answer
 from lab.exercises.shelf import Book, books
 from lab.pages.own import EXAMPLES
 from lab.replays.recorded import SESSIONS
+from rollouts.templates import BY_NAME
 
 PAGES = (
-    "lab/", "lab/stage/", "lab/stage/?setup=one-jump", "lab/explorer/", "lab/own/", "lab/why/waits/", "lab/why/lease/",
-    "glossary/", "docs/", "docs/reference/protocol.md", *(f"lab/live/recorded/{name}/" for name in SESSIONS),
-)  # fmt: skip
+    "lab/",
+    "lab/stage/",
+    "lab/stage/?setup=one-jump",
+    "lab/explorer/",
+    "lab/own/",
+    "lab/why/waits/",
+    "lab/why/lease/",
+    "lab/rollouts/",
+    "lab/rollouts/?template=rename&form=safe",
+    "glossary/",
+    "docs/",
+    "docs/reference/protocol.md",
+    *(f"lab/live/recorded/{name}/" for name in SESSIONS),
+)
 FORM = Mapping[str, Any]
+QUESTIONS: Mapping[str, FORM] = {
+    "lab/own/ask/": {"statement": EXAMPLES[0], "case": "0"},
+    "lab/rollouts/ask/": {"text": BY_NAME["rename"].naive},
+}
+"""Questions to the explorer outside chapters; each leads to a page for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +65,34 @@ Visit = Callable[[Request], Response]
 
 
 def walk(
-    visit: Visit, search: Callable[[], object], folders: Collection[str] = ()
+    visit: Visit, search: Callable[[], object], screens: Collection[str] = ()
 ) -> Iterator[tuple[Request, Response]]:
     """Every request of the walk with its response. `search` answers the question that waits.
 
-    `folders` are the chapters to walk through; all without.
+    `screens` are those to walk through, as "00-new-messenger/agreed-hour", after right answers alone to those before
+    them; all without.
     """
     for address in (*PAGES, *(f"lab/own/?{urlencode({'statement': one})}" for one in EXAMPLES)):
         yield from _visited(visit, Request(address))
+    for address, form in QUESTIONS.items():
+        asked = visit(Request(address, form))
+        search()
+        yield Request(address, form), asked
+        yield Request(asked.location), visit(Request(asked.location))
     for book in books():
-        if book.chapter is not None and (not folders or book.folder in folders):
-            for screen in book.chapter.screens:
+        if book.chapter is None:
+            continue
+        chosen = [one for one in book.chapter.screens if not screens or f"{book.folder}/{one.id}" in screens]
+        if not chosen:
+            continue
+        for screen in book.chapter.screens[: book.chapter.screens.index(chosen[-1]) + 1]:
+            if screen in chosen:
                 yield from _screen(visit, search, book, screen)
-            yield from _visited(visit, Request(f"lab/chapters/{book.folder}/handout/"))
+            elif screen.task is not None and not isinstance(
+                screen.task, Live
+            ):  # what comes after it is closed until then
+                yield from _answered(visit, search, f"lab/chapters/{book.folder}/{screen.id}/", fields(screen))
+        yield from _visited(visit, Request(f"lab/chapters/{book.folder}/handout/"))
 
 
 def _visited(visit: Visit, request: Request) -> Iterator[tuple[Request, Response]]:

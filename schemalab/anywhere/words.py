@@ -7,8 +7,8 @@ WORDS = {
     "starting": _("Starting Python in your browser"),
     "soon": _("The page opens when Python has started."),
     "alone": _(
-        "This window allows no service worker. Chapters, stage and explorer work. Your own tables and offline use need"
-        " a normal window."
+        "This window allows no service worker. Chapters, stage and explorer work. Your own tables, rollouts and offline"
+        " use need a normal window."
     ),
     "insecure": _("the lab needs https, or an address on localhost"),
     "failed": _("The lab cannot start: %s"),

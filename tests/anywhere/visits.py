@@ -1,4 +1,4 @@
-"""`python -m tests.anywhere.visits LANGUAGE FOLDER ..`: walks through chapters on a browser's site; prints JSON."""
+"""`python -m tests.anywhere.visits LANGUAGE SCREEN ..`: walks through screens on a browser's site; prints JSON."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from schemalab.anywhere.loaded import OnlyWhatIsThere
 FORM = "application/x-www-form-urlencoded"
 
 
-def main(language: str, folders: list[str]) -> None:
+def main(language: str, screens: list[str]) -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "schemalab.anywhere.settings"
     sys.meta_path.insert(0, OnlyWhatIsThere())
     import django
@@ -31,10 +31,11 @@ def main(language: str, folders: list[str]) -> None:
         return Response(answer.status, location, answer.body.decode())
 
     def answer_search() -> None:
-        waiting = json.loads(site.next_search())
-        site.searched(waiting["pk"], search(json.dumps(waiting["asked"]), lambda _: None))
+        waiting = site.next_search()
+        assert waiting is not None
+        site.searched(waiting[0], search(waiting[1], lambda _: None))
 
-    for request, response in walk(visit, answer_search, folders):
+    for request, response in walk(visit, answer_search, screens):
         print(json.dumps([request.address, response.status, response.location, response.body]))
 
 
