@@ -1,101 +1,29 @@
 """The folder of `make anywhere` in a real browser, behind `python -m http.server`: online, then with the server ended.
 
-Skipped where npm or chromium is missing, except in continuous integration.
+Skipped where npm or chromium is missing.
 """
 
 from __future__ import annotations
 
-import functools
-import os
 import re
-import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
 
 from lab.exercises.chapter import Form
 from lab.exercises.shelf import books
 from schemalab.anywhere.walk import wrong_fields
-from tests.product.browser.conftest import browser, complaint
+from tests.anywhere.host import Served, memory_name
+from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
+from tests.product.browser.conftest import browser
 from tests.product.browser.learner import Learner
 from tests.product.browser.people import violations
 
 __all__ = ["browser"]
 
-ROOT = Path(__file__).parents[2]
-BOOT_MS_MAX, ANSWER_MS_MAX = 300_000, 60_000
 BOOKS = {book.folder: book for book in books()}
-PHONE = {"viewport": {"width": 390, "height": 844}}
-
-
-class InFrame:
-    """The site's frame, as the learner of the product's tests uses a page."""
-
-    def __init__(self, page: Page) -> None:
-        frame = page.frame("site")
-        assert frame is not None
-        self.page, self.frame = page, frame
-
-    def add_init_script(self, script: str) -> None:
-        self.page.add_init_script(script)
-
-    def goto(self, address: str) -> None:
-        self.frame.goto(address)
-
-    def locator(self, selector: str, **more: Any) -> Any:
-        return self.frame.locator(selector, **more)
-
-    def evaluate(self, script: str) -> Any:
-        return self.frame.evaluate(script)
-
-
-class Served:
-    """The folder below /course/ on a free port, until `end`."""
-
-    def __init__(self, folder: Path) -> None:
-        handler = functools.partial(Quiet, directory=str(folder))
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.address = f"http://127.0.0.1:{self._server.server_port}/course"
-
-    def end(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """The handler of `python -m http.server`, without its log; with a host's page for a missing file."""
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        if code != 404 or self.path.endswith(".gz"):
-            super().send_error(code, message, explain)
-            return
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write((Path(self.directory) / "course" / "404.html").read_bytes())
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make anywhere` writes, in a sub-folder of a host."""
-    if shutil.which("npm") is None and os.environ.get("CI") != "true":
-        pytest.skip("npm is missing: make anywhere fetches Pyodide by it")
-    host = tmp_path_factory.mktemp("host")
-    command = [sys.executable, "-m", "schemalab.anywhere.pack", "--into", str(host / "course")]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    return host
 
 
 @pytest.fixture(scope="module")
@@ -122,28 +50,6 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def tabs(context: BrowserContext, served: Served, complaints: list[str]) -> list[Page]:
     """The open tabs, the one that leads first: Python starts once for all tests."""
     return [opened(context, f"{served.address}/", complaints)]
-
-
-def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page:
-    """The shell page, once the site is in its frame."""
-    page = context.new_page()
-    page.on("console", lambda message: complaints.extend(complaints_of(message)))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(address)
-    expect(page.locator("#status")).to_be_hidden(timeout=BOOT_MS_MAX)
-    return page
-
-
-def complaints_of(message: ConsoleMessage) -> list[str]:
-    """A page that needs a cluster answers 501, and without a server no newer version is found."""
-    expected = ("501", "Not Implemented", "ERR_CONNECTION_REFUSED")
-    return [] if any(one in message.text for one in expected) else complaint(message, "")
-
-
-def site_of(page: Page) -> Frame:
-    frame = page.frame("site")
-    assert frame is not None
-    return frame
 
 
 LONG = "foreign-key"
@@ -243,8 +149,8 @@ def test_a_search_runs_beside_the_pages_and_is_stopped(
 def test_progress_without_a_network(
     tabs: list[Page], context: BrowserContext, served: Served, complaints: list[str], tmp_path: Path
 ) -> None:
-    """The server ends, then the tab that leads: the next one leads, with the same progress, which is exported, deleted,
-    and imported again. The third start has a copy of the memory that it cannot use, and makes its own."""
+    """The server ends, then the tab that leads: the next one leads, with the same progress, which is exported, deleted
+    and imported again."""
     served.end()
     tabs.pop(0).close()
     page = tabs[0]
@@ -274,31 +180,34 @@ def test_progress_without_a_network(
     expect(site_of(page).locator("li.card", has_text="3. ").first).to_be_visible(timeout=ANSWER_MS_MAX)
     expect(site_of(page).locator("li.card .small.muted span")).to_have_count(0)
 
-    assert page.evaluate(SPOIL_MEMORY) == 1
     with page.expect_navigation():
         page.locator("#import").set_input_files(tmp_path / "progress.sqlite3")
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
     expect(page.locator("#done")).to_have_text("Your progress was imported.")
     site_of(page).goto(f"{served.address}/lab/")
     expect(site_of(page).locator(card).first).to_have_text(before)
-    assert [one.splitlines()[0] for one in complaints] == ["Error: Snapshot has invalid magic number"]
+    assert complaints == []
 
 
-SPOIL_MEMORY = """async () => {
-  const name = (await caches.keys()).find((one) => one.endsWith(" memory")), cache = await caches.open(name);
-  const copies = await cache.keys();
-  for (const copy of copies) await cache.put(copy, new Response(new Uint8Array(65536)));
-  return copies.length;
+SPOIL_MEMORY = """async (name) => {
+  const here = new URL("./", location.href).href, cache = await caches.open(`schemalab-anywhere ${here} memory`);
+  await cache.put(here + name, new Response(new Uint8Array(65536)));
 }"""
 
 
 def test_a_window_without_service_workers(browser: Browser, folder: Path) -> None:
-    """From a link, which the host's page for a missing file sends to the shell: a page, an answer, the stage."""
-    served, complaints = Served(folder), list[str]()
+    """From a link, which the host's page for a missing file sends to the shell: a page, an answer, the stage.
+
+    It finds a copy of the memory that it cannot use, and makes its own.
+    """
+    served, complaints, warnings = Served(folder), list[str](), list[str]()
     context = browser.new_context(**PHONE, service_workers="block")
     context.set_default_timeout(ANSWER_MS_MAX)
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: warnings.append(message.text.splitlines()[0]))
+    page.goto(f"{served.address}/words.json")
+    page.evaluate(SPOIL_MEMORY, memory_name(folder))
     screen = next(one for one in BOOKS["01-one-jump"].chapter.screens if one.id)  # type: ignore[union-attr]
     page.goto(f"{served.address}/lab/chapters/01-one-jump/{screen.id}/")
     expect(page).to_have_url(f"{served.address}/#lab/chapters/01-one-jump/{screen.id}/")
@@ -312,5 +221,6 @@ def test_a_window_without_service_workers(browser: Browser, folder: Path) -> Non
     site.locator("#language").select_option("zh-hans")
     expect(site.locator("html")).to_have_attribute("data-language", "zh-hans", timeout=ANSWER_MS_MAX)
     assert complaints == []
+    assert "Error: Snapshot has invalid magic number" in warnings
     context.close()
     served.end()
