@@ -198,7 +198,8 @@ def test_the_answer_is_stored_before_what_it_was_about_is_shown(browser: Client,
     page = answered(browser, book, screen, fields(screen, right=False))
     assert Attempt.objects.filter(progress__task=screen.id).count() == 1
     if screen.start is not None:
-        assert _sessions_in(page) == {session_of(reveal_of(screen.task, screen.start)).steps}
+        at_the_end = {session_of(reveal_of(screen.task, screen.start)).steps}
+        assert _sessions_in(page) == (set() if 'id="runs-data"' in page else at_the_end)
         assert _sessions_in(without_terms(browser.get(url("chapter-screen", book, screen)))) == _sessions_in(page)
 
 
