@@ -1,6 +1,6 @@
 /* Keys of the stage. Fields, dialogs and lists keep theirs; all can be switched off. */
 
-import { brokenName, say } from "./pieces.js";
+import { brokenName, grouped, say } from "./pieces.js";
 import { KEYS_MAX } from "./steps.js";
 
 const STORED = "lab.shortcuts";
@@ -68,6 +68,6 @@ function scroll(element, top) {
 
 export const announce = (stage) => {
   const line = stage.shown.trace[stage.stop - 1];
-  const broken = stage.shown.verdicts.map((one) => `${say(one.severity)}${say("colon")}${brokenName(one)}`);
+  const broken = grouped(stage.shown.verdicts).map((one) => `${say(one.severity)}${say("colon")}${brokenName(one)}`);
   return [say("position", { at: stage.stop, n: stage.stops.length - 1 }), line?.text, ...broken].filter(Boolean).join(". ");
 };

@@ -18,7 +18,16 @@ export const clauseName = (clause) => words[`name ${clause}`] ?? clause;
 /* What is broken, by name; too many versions are under none of them. */
 const TOO_MANY = ["two versions", "two editions"];
 export const isTooMany = (clause) => TOO_MANY.includes(clause);
-export const brokenName = ({ clause, version: number }, people = false) => (people || isTooMany(clause) ? clauseName(clause) : `${clauseName(clause)} ${say("under", { version: version(number) })}`);
+export const brokenName = ({ clause, versions, version: number }, people = false) => (people || isTooMany(clause) ? clauseName(clause) : `${clauseName(clause)} ${say("under", { version: (versions ?? [number]).map(version).join(say("between names")) })}`);
+/* Damage before danger; what is broken alike under several versions is one. */
+export function grouped(verdicts) {
+  const found = new Map();
+  for (const one of verdicts) {
+    const key = [one.severity, one.clause, one.why].join();
+    found.set(key, { ...one, versions: [...(found.get(key)?.versions ?? []), one.version] });
+  }
+  return [...found.values()].sort((one, other) => (one.severity === "danger") - (other.severity === "danger"));
+}
 export const ruleName = (rule) => words[`rule ${rule}`] ?? rule;
 export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
 

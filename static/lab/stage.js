@@ -12,7 +12,7 @@ import { html, render, useState } from "../vendor/preact.js";
 import { Versions } from "./cluster.js";
 import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
 import { Later } from "./later.js";
-import { Icon, actorName, classes, say, worst } from "./pieces.js";
+import { Icon, Severity, actorName, brokenName, classes, grouped, say, worst } from "./pieces.js";
 import { Server } from "./server.js";
 import { Stage } from "./state.js";
 import { Steps } from "./steps.js";
@@ -38,17 +38,17 @@ const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["
 function App() {
   const setup = setups.find((one) => one.name === stage.setup);
   const severity = worst(stage.shown.verdicts.map((one) => one.severity));
-  const areTabs = page.layout === "tabs", narration = stage.compared === null && html`<${Narration} setup=${setup} />`;
+  const areTabs = page.layout === "tabs", people = setup?.kind === "handbooks", verdicts = stage.compared === null && html`<${Verdicts} verdicts=${stage.shown.verdicts} people=${people} />`, narration = stage.compared === null && html`<${Narration} setup=${setup} verdicts=${!areTabs && verdicts} people=${people} />`;
   const elsewhere = page.isEmbedded ? here() : "", transport = html`<${Transport} stage=${stage} elsewhere=${elsewhere} />`, beside = html`<${Beside} stage=${stage} elsewhere=${elsewhere} begins=${begins} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
   return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
     ${!page.isEmbedded && html`<${Head} stage=${stage} setup=${setup} page=${page} urls=${root.dataset} acts=${{ open, copyLink, present }} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
-    ${areTabs ? html`<div class="top">${narration}${transport}</div>` : narration}
+    ${areTabs ? html`<div class="top">${narration}${transport}</div>${stage.shown.verdicts.length > 0 && verdicts}` : narration}
     ${stage.compared !== null ? html`<${Part} of="./compare.js" name="Compare" stage=${stage} />` : html`
       <div class="tabs" role="tablist" aria-label=${say("parts")} onKeyDown=${betweenTabs}>${TABS.map(([tab, words]) => html`<button key=${tab} role="tab" id=${`tab-${tab}`} aria-selected=${page.tab === tab ? "true" : "false"} tabindex=${page.tab === tab ? null : -1} onClick=${() => toTab(tab)}>${say(words)}</button>`)}</div>
       <div class="columns-of">
         <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
-        <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} verdicts=${stage.shown.verdicts} people=${setup?.kind === "handbooks"} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
+        <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} verdicts=${stage.shown.verdicts} people=${people} />${!people && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
         <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${asking && setup?.kind === "model" && html`<${Ask} asking=${asking} />`}</div>
         ${areTabs && checks}
       </div>
@@ -66,12 +66,12 @@ function Part({ of, name, ...rest }) {
 }
 
 /* Sentences about a node begin with its name, or are about what it does: then the name goes before. */
-const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluster.nodes.every((node) => node.name !== line.actor);
+const isNamed = (line, setup) => setup?.kind !== "world" || line.text.startsWith(line.actor) || stage.shown.cluster.nodes.every((node) => node.name !== line.actor);
 
-function Narration({ setup }) {
+function Narration({ setup, verdicts, people }) {
   const line = stage.shown.trace[stage.stop - 1];
-  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line) || html`<span class="who">${actorName(line.actor)}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
-    ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} people=${setup?.kind === "handbooks"} /></div>`;
+  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line, setup) || html`<b>${actorName(line.actor)}${say("colon")}</b>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
+    ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div>${verdicts || html`<p class="broken small">${grouped(stage.shown.verdicts).map((one, at) => html`<span key=${at}><${Severity} value=${one.severity} /> ${brokenName(one, people)}</span>`)}</p>`}</div>`;
 }
 
 function KeyboardHelp() {

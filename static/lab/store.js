@@ -2,7 +2,7 @@
    `of` tells two branches side by side apart. */
 
 import { html } from "../vendor/preact.js";
-import { Icon, Scroll, Severity, brokenName, classes, clauseName, say, version } from "./pieces.js";
+import { Icon, Scroll, Severity, brokenName, classes, clauseName, grouped, say, version } from "./pieces.js";
 
 const GLYPHS = { "+": "+", "-": "−", "~": "~" };
 
@@ -68,7 +68,6 @@ const rows = (found) => found.join(say("between names")) || say("nothing");
 /* What does not hold now, in words: damage before danger. */
 export function Verdicts({ verdicts, people = false }) {
   if (verdicts.length === 0) return html`<p class="verdict holds"><${Severity} value="holds" /> ${say(people ? "no message lost" : "all hold")}</p>`;
-  const sorted = [...verdicts].sort((one, other) => (one.severity === "danger") - (other.severity === "danger"));
-  return html`<ul class="plain verdicts">${sorted.map((one) => html`<li key=${`${one.clause}/${one.version}`} class="verdict" data-severity=${one.severity}>
+  return html`<ul class="plain verdicts">${grouped(verdicts).map((one) => html`<li key=${`${one.clause}/${one.versions}`} class="verdict" data-severity=${one.severity}>
     <${Severity} value=${one.severity} word /><b>${say("colon")}${brokenName(one, people)}${say("stop")}</b>${one.why}</li>`)}</ul>`;
 }
