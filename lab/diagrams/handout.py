@@ -28,9 +28,9 @@ Say = Callable[[Text], str]
 
 WIDTH, LANE, LINE, PAD, SIZE = 720, 66, 16, 9, 12
 NUMBER = 26
-COLUMN = 6.4
+COLUMN = 7
 """The width of a letter of `SIZE`, in units."""
-BOLD = 1.15
+BOLD = 1.2
 """A bold letter is wider by so much."""
 ON_A_LINE = 4
 """Versions, or rows, beside each other."""
@@ -47,19 +47,26 @@ LANES: Mapping[str, Text] = {
     "backfill": Text("backfill"),
 }
 CLAUSES: Mapping[str, Text] = {
+    "C1": Text("stray value (C1)"),
+    "C2": Text("missing value (C2)"),
+    "C3": Text("unknown entry (C3)"),
+    "C4": Text("missing entry (C4)"),
+    "C5": Text("orphan entry (C5)"),
+    "C6": Text("broken constraint (C6)"),
+    "C7": Text("stray pair (C7)"),
     "lost write": Text("lost write"),
     "read twice": Text("read twice"),
     "unreadable value": Text("unreadable value"),
     "refused writes": Text("refused writes"),
-    "two versions": Text("two versions"),
+    "two versions": Text("too many versions"),
     "lost message": Text("lost message"),
-    "two editions": Text("two editions"),
+    "two editions": Text("too many editions"),
     "fails": Text("fails"),
     "refused": Text("refused"),
     "lost": Text("lost"),
     "invented": Text("invented"),
 }
-"""Clauses that have no letter and number."""
+"""The names of clauses."""
 MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
 
 HATCHES = """\

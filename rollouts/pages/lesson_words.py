@@ -13,10 +13,10 @@ SESSION: dict[str, str | Promise] = {
     "clause refused": _("no statement of a running release is refused"),
     "clause lost": _("every read gives what was committed last"),
     "clause invented": _("no read gives what no user wrote"),
-    "name fails": pgettext_lazy("finding", "fails"),
-    "name refused": pgettext_lazy("finding", "refused"),
-    "name lost": pgettext_lazy("finding", "lost"),
-    "name invented": pgettext_lazy("finding", "invented"),
+    "name fails": _("failed deploy"),
+    "name refused": _("refused statement"),
+    "name lost": _("lost write"),
+    "name invented": _("invented value"),
 }
 """The words of a session on the stage."""
 

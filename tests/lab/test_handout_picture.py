@@ -55,7 +55,10 @@ def test_steps_are_numbered_and_the_bad_ones_marked(orphan: ElementTree.Element)
 
 def test_the_hole_and_the_verdict_are_said_in_words(orphan: ElementTree.Element) -> None:
     assert words(orphan, of="row") == ["row 1: not there by_a: 1 ✗"]
-    assert words(orphan, of="verdict")[1] == "✗ Damage, C5 under v2: by_a has an entry for row 1, which does not exist"
+    assert (
+        words(orphan, of="verdict")[1]
+        == "✗ Damage, orphan entry (C5) under v2: by_a has an entry for row 1, which does not exist"
+    )
     assert words(orphan, of="probe") == ["v2, SELECT id FROM t WHERE a = 1: by table nothing, by index 1 ∅"]
 
 

@@ -87,7 +87,7 @@ class Hindrances:
         """
         tables = stop.drained if stop.do is Do.DRAIN else [at for at in self._all if stop.published[at] != UNCHANGED]
         whys = [why for why in (self._table_hindrance(config, stop, at) for at in tables) if why is not None]
-        return reasons.waits(stop.do.value, stop.version, whys) if whys else None
+        return reasons.waits(stop.do.value, whys) if whys else None
 
     def _table_hindrance(self, config: Config, stop: Stop, at: int) -> Text | None:
         held = tuple((node, version) for node, version, live in self._leases(config, at) if live)

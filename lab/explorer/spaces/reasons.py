@@ -1,7 +1,6 @@
 """Reasons why a step may not be taken, each with the id of the rule that says so (protocol.md), where one does.
 
-publish v3: n2 still leases v1            L7
-drain v2: n1 still leases v1              L9
+n2 still leases v1                        L7, of a publish; L9, of a drain
 version 1 is below the fence (2)          T2
 40001: another transaction changed ..     T1
 """
@@ -97,12 +96,9 @@ def has_not_written(node: str) -> Reason:
     return Reason(Text("{node} has written nothing", {"node": node}))
 
 
-def waits(act: str, version: int, whys: Sequence[Text]) -> Reason:
-    """A publish or a drain that waits for whoever uses older versions."""
-    values: Values = {"version": version, "whys": listed(whys)}
-    if act == "drain":
-        return Reason(Text("drain v{version}: {whys}", values), "L9")
-    return Reason(Text("publish v{version}: {whys}", values), "L7")
+def waits(act: str, whys: Sequence[Text]) -> Reason:
+    """A publish or a drain that waits for nodes and transactions that use older versions."""
+    return Reason(listed(whys), "L9" if act == "drain" else "L7")
 
 
 @lru_cache(maxsize=4096)

@@ -135,8 +135,8 @@ def test_the_list_names_what_each_one_breaks(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("variant", "step", "why"),
     [
-        pytest.param("add-index", "drain.2", "drain v2: n2 still leases v1", id="the planner drains every version"),
-        pytest.param("fill-skipped", "publish.3", "publish v3: n2 still leases v1", id="a plan written by hand"),
+        pytest.param("add-index", "drain.2", "n2 still leases v1", id="the planner drains every version"),
+        pytest.param("fill-skipped", "publish.3", "n2 still leases v1", id="a plan written by hand"),
     ],
 )
 def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str], variant: str, step: str, why: str) -> None:

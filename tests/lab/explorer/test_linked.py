@@ -84,12 +84,12 @@ def test_both_tables_are_waited_for() -> None:
     """L11: one publish, one drain, and the conditions of every table."""
     lone = ["publish.2", "n1.acquire.child", "n1.acquire.parent", "n2.acquire.child"]
     why = whys(foreign_key(), lone)
-    assert why["drain.2"] == "drain v2: n2 still leases parent@1"
+    assert why["drain.2"] == "n2 still leases parent@1"
     assert why["n2.acquire.child"] == "n2 leases version 2 of child already"
     assert why["n2.acquire.parent"] == ""
     why = whys(foreign_key(), ["n1.begin", "n1.expire", "publish.2"])
     assert why["drain.2"] == (
-        "drain v2: n2 still leases child@1, a transaction of child@1 is still open, "
+        "n2 still leases child@1, a transaction of child@1 is still open, "
         "n2 still leases parent@1, a transaction of parent@1 is still open"
     )
 

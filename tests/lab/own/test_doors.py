@@ -29,9 +29,11 @@ def waiting(plan: Plan, kind: StepKind, version: int, behind: int, by: tuple[boo
 
 
 def why(shown: Shown) -> str:
-    """The reason why the executor's next step is refused."""
+    """The publisher's next step, and the reason why it is refused."""
     (refused,) = (
-        str(one.why_not) for one in shown.offers if one.id.split(".")[0] in ("publish", "drain") and one.why_not
+        f"{one.label}: {one.why_not}"
+        for one in shown.offers
+        if one.id.split(".")[0] in ("publish", "drain") and one.why_not
     )
     return refused
 
@@ -70,9 +72,8 @@ def test_a_door_has_the_names_and_the_numbers_of_its_change() -> None:
     assert [one.number for one in shown.cluster.versions] == [version - 2, version - 1]
     assert {one.table for one in shown.cluster.versions} == {"flights"}
     assert shown.cluster.versions[-1].elements[0].name == "by_dest"
-    assert why(shown) == (
-        f"publish v{version}: n3 still leases v{version - 2}, a transaction of v{version - 2} is still open"
-    )
+    older = version - 2
+    assert why(shown) == f"publish v{version}: n3 still leases v{older}, a transaction of v{older} is still open"
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def test_a_dead_nodes_lease_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("situation", "condition", "reasons"),
     [
-        ("open-transaction", "running", "publish v3: n1 still leases v1, a transaction of v1 is still open"),
-        ("outlived-lease", "frozen", "publish v3: a transaction of v1 is still open"),
+        ("open-transaction", "running", "n1 still leases v1, a transaction of v1 is still open"),
+        ("outlived-lease", "frozen", "a transaction of v1 is still open"),
     ],
 )
 def test_a_transaction_is_open_and_waited_for_with_or_without_its_lease(

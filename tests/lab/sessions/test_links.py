@@ -74,7 +74,7 @@ def test_a_link_with_other_rules_says_so_and_shows_its_longest_part(monkeypatch:
     assert [line.id for line in shown.trace] == ["publish.2"]
     assert shown.refused is not None
     assert (shown.refused.at, shown.refused.step) == (1, "publish.3")
-    assert str(shown.refused.why) == "publish v3: n1 still leases v1, n2 still leases v1"
+    assert str(shown.refused.why) == "n1 still leases v1, n2 still leases v1"
 
 
 def body(**changes: object) -> str:

@@ -97,8 +97,8 @@ DOWN = "public,write-only,delete-only,absent"
 @pytest.mark.parametrize(
     ("taken", "of", "says", "rule"),
     [
-        pytest.param(("publish.2",), "publish.3", "publish v3: n1 still leases v1, n2 still leases v1", "L7", id="L7"),
-        pytest.param(BOTH_ON_V3[:5], "drain.3", "drain v3: n2 still leases v2", "L9", id="L9"),
+        pytest.param(("publish.2",), "publish.3", "n1 still leases v1, n2 still leases v1", "L7", id="L7"),
+        pytest.param(BOTH_ON_V3[:5], "drain.3", "n2 still leases v2", "L9", id="L9"),
         pytest.param(("n1.expire",), ROW, "n1 has no live lease", "L1", id="L1"),
         pytest.param((), "n1.update.1.1", "there is no row 1", "", id="no row"),
         pytest.param((ROW,), "n1.insert.1.2", "row 1 exists already", "", id="a row"),
