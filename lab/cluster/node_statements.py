@@ -351,6 +351,7 @@ def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
 
 
 def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
+    """The row as the transaction sees it."""
     start = prefix(descriptor, descriptor.placement.id) + key
     for storage in storages_of(one, descriptor):
         found = rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))
@@ -399,6 +400,29 @@ def finish_select(world: World, actor: str) -> tuple[Descriptor, list[str], bool
     elif one.expired is not None:
         world.end_transaction(one, one.expired)
     return *found, False
+
+
+def start_hold(world: World, actor: str, table: TableId) -> Descriptor:
+    """COMMIT computes the rows of a cursor WITH HOLD: it takes its time, as a query that reads on (T4)."""
+    _running(world, actor)
+    return start_select(world, actor, table)
+
+
+def finish_hold(world: World, actor: str) -> tuple[Descriptor, list[str]]:
+    """The transaction is committed; the rows of its cursor are the store's from here on, and need no version."""
+    serving(world, actor)
+    one = world.transactions.get(actor)
+    if one is None or one.query is None:
+        raise LabError(f"no COMMIT of {actor} computes rows")
+    (table, by), one.query = one.query, None
+    _running(world, actor)
+    with _failing(world, one):
+        found = _seen(world, one, table, by)
+    if one.is_reading:
+        rollback(world, actor)  # what only reads conflicts with nobody
+    else:
+        commit(world, actor)
+    return found
 
 
 def _seen(world: World, one: Transaction, table: TableId, by: str | None) -> tuple[Descriptor, list[str]]:

@@ -102,6 +102,21 @@ def _finish_select(lab: Lab, match: Match) -> None:
     _say_rows(lab, match[1], descriptor, rows)
 
 
+@command(
+    "SESSION: start commit holding TABLE",
+    r"([\w.]+): start commit holding (\w+)",
+    "COMMIT computes the rows of a cursor WITH HOLD",
+)
+def _start_hold(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    lab.world.say(f"{match[1]}: reads {node_statements.start_hold(lab.world, match[1], table)}")
+
+
+@command("SESSION: finish commit", r"([\w.]+): finish commit", "it is committed, and the cursor has its rows")
+def _finish_hold(lab: Lab, match: Match) -> None:
+    _say_rows(lab, match[1], *node_statements.finish_hold(lab.world, match[1]))
+
+
 def _say_rows(lab: Lab, actor: str, descriptor: Descriptor, rows: list[str]) -> None:
     found = "{node}: {what}: {rows}" if rows else "{node}: {what}: no row"
     lab.world.say(Sentence(found, node=actor, what=version_of(descriptor), rows=", ".join(rows)))
