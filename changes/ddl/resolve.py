@@ -276,7 +276,7 @@ def _names(table: actions.Name, uniques: Sequence[actions.NewUnique], view: Cata
     for unique in uniques:
         if unique.name != actions.UNNAMED:
             _check_free(unique.name, view, forgiving=False)
-            if unique.name in names:
+            if unique.name in names or unique.name == table:
                 message = f'relation "{unique.name}" already exists'
                 raise DdlError(DUPLICATE_TABLE, message, position=unique.name.position)
             names.append(unique.name)

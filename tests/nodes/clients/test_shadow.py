@@ -276,3 +276,26 @@ def test_a_shadow_that_cannot_follow_holds_no_row_back(cluster: Cluster, n1: Any
             n1.execute("SELECT count(*) FROM pg_class")
         connection.execute(f"ALTER TABLE mislaid RENAME TO {table}".encode())
     assert rows(n1, f"SELECT '{table}_new'::regclass::text") == [(f"{table}_new",)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE by_n (id int PRIMARY KEY)",
+        "CREATE TABLE only_n (id int PRIMARY KEY)",
+        "CREATE TABLE indexed_pkey (id int PRIMARY KEY)",
+        "CREATE TABLE own (id int PRIMARY KEY, n int CONSTRAINT own UNIQUE)",
+        "CREATE TABLE by_n AS SELECT 1 AS id",
+    ],
+)
+def test_a_new_table_takes_no_index_s_name_and_the_catalog_goes_on(worker: None, cluster: Cluster, sql: str) -> None:
+    asked = "SELECT relkind FROM pg_class WHERE relname = 'by_n'"
+    with cluster.connect() as n1:
+        n1.execute("CREATE TABLE IF NOT EXISTS indexed (id int PRIMARY KEY, n int CONSTRAINT only_n UNIQUE)")
+        n1.execute("CREATE INDEX IF NOT EXISTS by_n ON indexed (n)")
+        for begin, end in (("", ""), ("BEGIN", "ROLLBACK")):
+            n1.execute(begin)
+            with pytest.raises(psycopg.errors.DuplicateTable):
+                n1.execute(sql)
+            n1.execute(end)
+        assert rows(n1, asked) == [("i",)]
