@@ -74,6 +74,8 @@ class NewColumn:
 
 @dataclass(frozen=True, slots=True)
 class NewCheck:
+    """CHECK (expression)."""
+
     name: Name
     expression: Sql
     position: Position = field(default=None, compare=False)
@@ -143,6 +145,8 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
+    """DROP TABLE."""
+
     table: Name
 
 
@@ -167,6 +171,8 @@ class DropIndex:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
+    """ALTER TABLE .. RENAME TO."""
+
     table: Name
     new: Name
 
@@ -306,6 +312,8 @@ class SetSharding:
 
 @dataclass(frozen=True, slots=True)
 class SetCoordination:
+    """SET (coordination = ..)."""
+
     coordination: Coordination
     position: Position = field(default=None, compare=False)
 

@@ -64,7 +64,7 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "vacuum_stmt": ("VACUUM and ANALYZE", TO_A_NODE),
     "create_stats_stmt": (
         "CREATE STATISTICS",
-        "The order of a join is the query engine's: no statistics are read.",
+        "PostgreSQL plans over pairs: statistics of columns would tell it nothing.",
     ),
 }
 

@@ -103,21 +103,18 @@ def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Block
     `storages` learn of them, the first so many. Raises `UnexpectedVersion`.
     """
     news = in_lock_order(versions)
-    found = _hindrance_to(cur, news)
+    found = hindrance_to(cur, news)
     if found is None:
         for new in news:
             _write_version(cur, new, storages)
     return None if found is DONE else found
 
 
-def may_publish(cur: Any, versions: Iterable[Descriptor]) -> Blocked | None:
-    """Lock the tables' rows and, if nothing is in the way, the versions that are to end (L7). None: nothing is."""
-    found = _hindrance_to(cur, in_lock_order(versions))
-    return None if found is DONE else found
+def hindrance_to(cur: Any, news: Sequence[Descriptor]) -> Blocked | None:
+    """Finds what blocks a publish of these, in the order of locks; else locks rows and ending versions.
 
-
-def _hindrance_to(cur: Any, news: Sequence[Descriptor]) -> Blocked | None:
-    """`DONE` when they are published already."""
+    `DONE` when they are published already.
+    """
     at = [_lock_table(cur, new.table_id) for new in news]
     if None in at:
         return Blocked(is_row_locked=True)

@@ -48,6 +48,8 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Published:
+    """The version is out."""
+
     version: int
 
 
@@ -215,6 +217,8 @@ class RefuseCancel:
 
 
 class Outcome(Enum):
+    """The end of a change."""
+
     DONE = "done"
     CANCELLED = "cancelled"
     FAILED = "failed"

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NOT_NULL, Column, Constraint, PlacementId
-from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from storage import encoding, pairs
 from storage.arrow.encoding import Pairs, concat, join
@@ -55,9 +54,7 @@ def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> 
     assert column.derived is not None, column
     what = f"column {column.name}"
     expression = column.derived.expression
-    return computed(
-        descriptor, rows, expression, what, column.type, lambda value: encoded_derived(column, value), to=pa.binary()
-    )
+    return computed(descriptor, rows, expression, what, lambda value: encoded_derived(column, value), to=pa.binary())
 
 
 def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
@@ -81,8 +78,7 @@ def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expressi
         except SqlError:
             return b""
 
-    what = f"column {column.name}"
-    return computed(descriptor, rows, expression, what, column.type, encoded, b"", to=pa.binary())
+    return computed(descriptor, rows, expression, f"column {column.name}", encoded, b"", to=pa.binary())
 
 
 def missing(column: Column, rows: StoredRows) -> pa.Array:
@@ -97,8 +93,7 @@ def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> 
     assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"
     assert constraint.expression is not None, constraint
     what = f"constraint {constraint.name}"
-    expression, to = constraint.expression, pa.bool_()
-    return computed(descriptor, rows, expression, what, SqlType.BOOLEAN, lambda value: value is False, True, to=to)
+    return computed(descriptor, rows, constraint.expression, what, lambda value: value is False, True, to=pa.bool_())
 
 
 def _any_null(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:

@@ -117,7 +117,7 @@ server.Server._drain = hold
     pytest.param("raise RuntimeError('of ours')", 1, "RuntimeError: of ours", id="and whose end has a mistake"),
 ])  # fmt: skip
 def test_a_node_with_a_thread_that_never_ends(cluster: Cluster, mistake: str, code: int, words: str) -> None:
-    """As one in the query engine, or one that follows a change."""
+    """As one that follows a change."""
     with node(cluster, "e2", HANGING_THREAD.format(mistake=mistake)) as (process, _):
         exit_code, log = end(process)
     assert exit_code == code

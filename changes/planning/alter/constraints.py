@@ -29,6 +29,7 @@ from expressions.rows import is_local, value_of
 
 
 def add_check(sketch: Sketch, check: NewCheck) -> None:
+    """ADD CHECK."""
     constraint = sketch.add_check(check)
     _check_fill_values(sketch, constraint, check)
     sketch.dangers.append(
@@ -107,6 +108,7 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
 
 
 def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
+    """DROP CONSTRAINT."""
     name = action.name
     own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
     constraint = next((one for one in own if one.name == name.text), None)

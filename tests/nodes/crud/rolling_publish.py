@@ -22,7 +22,8 @@ from storage import postgres as store
 
 def begin(cur: Any, new: Descriptor, *, storages: int) -> Blocked | None:
     """Meet the condition of publishing `new`, and shut out what is older than its predecessor. None: done."""
-    blocked = publish.may_publish(cur, [new])
+    found = publish.hindrance_to(cur, [new])
+    blocked = None if found is publish.DONE else found
     if blocked is None:
         publish.close_last_but_one(cur, [new], storages=storages)
     return blocked
