@@ -58,6 +58,7 @@ class Fault:
 
 
 def faults_of(book: Book, known: Known) -> list[Fault]:
+    """All faults of a book."""
     found = list(book.faults)
     if book.chapter is not None:
         found += _texts(book)
@@ -178,6 +179,7 @@ def _prediction(screen: Screen, task: Predict) -> Iterator[str]:
 
 
 def words_of(answer: Answer) -> str:
+    """An answer in words."""
     if isinstance(answer, Mapping):
         return ", ".join(f"{item}: {choice}" for item, choice in sorted(answer.items()))
     if isinstance(answer, frozenset):

@@ -130,4 +130,5 @@ def marks_of(model: Model) -> tuple[Mark, ...]:
 
 
 def states_among(tiles: Sequence[str]) -> list[Stage]:
+    """The versions among tiles."""
     return [stage_named(tile) for tile in tiles if tile not in WORK]

@@ -45,6 +45,7 @@ def speaker() -> Callable[[Text], str]:
 
 @lru_cache(maxsize=TEMPLATES_MAX)
 def _translated(language: str, template: str) -> str:
+    """The template in `language`, which is that of the request."""
     return gettext(template)
 
 
@@ -59,6 +60,7 @@ def stage_words(*, kind: str | None = None) -> dict[str, str]:
 
 
 def clause_words(clause: str) -> str:
+    """A clause in words."""
     key = f"clause {clause}"
     return str(next(some[key] for some in (STAGE, *(load() for load in ADDED.values())) if key in some))
 

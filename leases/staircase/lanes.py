@@ -60,6 +60,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
+    """A mark in a lane."""
+
     kind: str
     x: float
     at: float

@@ -34,7 +34,7 @@ from nodes.session.functions.values import DATABASE, SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.copying import copy_out, refuse_files
 from nodes.sql.edits import Compiled, in_brackets
-from nodes.sql.queries.from_clause import NOT_HERE
+from nodes.sql.naming import NOT_HERE
 from nodes.sql.statements import Statement, functions_in
 from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
 from nodes.wire.messages import Field

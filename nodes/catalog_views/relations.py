@@ -25,7 +25,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from nodes.sql.queries.query import Output
+from nodes.wire.columns import Output
 from storage.shadow import own_views
 
 SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
@@ -60,11 +60,6 @@ def key_of(schema: str, name: str) -> str | None:
     """The key of the relation that a query names; pg_catalog is searched first, as in PostgreSQL."""
     key = name if schema in ("", SCHEMA) else f"{schema}.{name}"
     return key if key in RELATIONS else None
-
-
-def feed_name(key: str) -> str:
-    """The relation's name in the query engine."""
-    return f"k_{key.replace('.', '__')}"
 
 
 def empty_of(of: Type) -> int | float | bool | None:

@@ -16,8 +16,7 @@ from catalog import clock
 from expressions.errors import INVALID_CURSOR_NAME, NOT_IN_PREREQUISITE_STATE, SqlError
 from expressions.sqltypes import parameter_type
 from nodes.clients.portals import ENTRY_BYTES
-from nodes.sql.queries.query import Output
-from nodes.wire.columns import Columns, each
+from nodes.wire.columns import Columns, Output, each
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Row

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 from catalog.elements import Column
 from catalog.text.sql_names import quoted
+from expressions.typed import ColumnRef
 from nodes.context import Environment
 from nodes.sql.readable import InPlace
+from nodes.sql.uses import Columns
 from nodes.store import reader, refusals
 from nodes.store.pipeline import DescribeCommand, StoreConnectionLost, StoreError
 from nodes.store.relay import Described, described
 from nodes.store.transaction import Transaction
+from nodes.wire import oids
 from nodes.wire.messages import Field
 
 MOMENT = "NULL::pg_catalog.timestamptz"
@@ -55,6 +58,18 @@ async def describe(
 def nulls_sql(columns: Mapping[str, Column]) -> str:
     """A row of NULLs in place of a table."""
     return f"SELECT {', '.join(f'NULL::{column.type_name} AS {quoted(name)}' for name, column in columns.items())}"
+
+
+def shown_fields(columns: Columns) -> tuple[Field, ...] | None:
+    """The columns of a result that plainly show others: with the tables' names and numbers, and their lengths."""
+    if columns is None:
+        return None
+    return tuple(
+        Field(name, of.type.oid, of.type.typlen, *oids.place(*of.origin), of.modifier)
+        if isinstance(of, ColumnRef)
+        else Field("", 0)
+        for name, of in columns
+    )
 
 
 def fields_of(columns: Sequence[Described], *known: Sequence[Field] | None) -> tuple[Field, ...]:

@@ -40,31 +40,28 @@ class PointRead:
     __slots__ = ("_asked", "_formats", "_keys", "descriptor", "env", "fields", "plan", "table")
 
     def __init__(self, env: Environment, plan: SelectPlan, table: Table, keys: Sequence[Compute]) -> None:
-        assert plan.query.simple is not None
         self.env, self.plan, self.table, self._keys = env, plan, table, keys
         self.descriptor = table.descriptor
         self.fields = plan.columns.fields
-        _, self._asked = table.columns_asked(plan.query.simple.scan.used)
+        _, self._asked = table.columns_asked(plan.scan.used)
         self._formats: dict[tuple[int, ...], tuple[tuple[bytes, int, bytes, Straight], ...]] = {}
 
     @classmethod
     def of(cls, env: Environment, plan: SelectPlan) -> "PointRead | None":
         """The plan compiled; None when it is about more than columns of one row whose storage its key says."""
-        simple = plan.query.simple
-        if simple is None or not plan.is_local or plan.copy is not None or simple.where is None:
+        if not plan.is_local or plan.where is None:
             return None
-        pinned = simple.scan.pinned_key
-        if pinned is None or len(conjuncts(simple.where)) != len(pinned):
+        pinned = plan.scan.pinned_key
+        if pinned is None or len(conjuncts(plan.where)) != len(pinned):
             return None
-        table, keys = env.table(simple.scan.descriptor), [compiled(expr) for expr in pinned]
+        table, keys = env.table(plan.scan.descriptor), [compiled(expr) for expr in pinned]
         known = [key for key in keys if key is not None]
-        is_small = longest_of(table.columns_asked(simple.scan.used)[0]) > VALUE_BYTES_MAX
-        are_columns = all(isinstance(target, ColumnRef) for target in simple.targets)
+        is_small = longest_of(table.columns_asked(plan.scan.used)[0]) > VALUE_BYTES_MAX
         if any(column.type in LEFT_OUT for column in table.descriptor.key_columns):
             return None  # the key is not all of such a value
-        if arrays_of(simple.scan.used_columns):
+        if arrays_of(plan.scan.used_columns):
             return None  # large ones are taken apart beside the event loop
-        if len(known) < len(keys) or not (is_small and are_columns and table.descriptor.is_home_in_key):
+        if len(known) < len(keys) or not (is_small and table.descriptor.is_home_in_key):
             return None
         return cls(env, plan, table, known)
 
@@ -104,11 +101,10 @@ class PointRead:
         """For each column: the end of its pair's key, its place in the row's key or -1, what no pair means, the way."""
         if len(self._formats) > FORMATS_MAX:
             self._formats.clear()
-        simple, columns, descriptor = self.plan.query.simple, self.plan.columns, self.table.descriptor
-        assert simple is not None
+        columns, descriptor = self.plan.columns, self.table.descriptor
         wanted = each(formats, len(columns.types))
         for target, of, form, write in zip(
-            simple.targets, columns.types, wanted, columns.writers(formats), strict=True
+            self.plan.targets, columns.types, wanted, columns.writers(formats), strict=True
         ):
             assert isinstance(target, ColumnRef)
             column = self.table.columns[target.column_id]  # type: ignore[index]

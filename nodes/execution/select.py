@@ -12,7 +12,6 @@ from nodes.execution.row_codec import are_large, arrays_of, decoded
 from nodes.execution.scans import stored_rows
 from nodes.sql.conditions.access_paths import Access, access, point
 from nodes.sql.plans import SelectPlan
-from nodes.sql.queries.query import SimpleSelect
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import Writer
 from nodes.wire.results import Result, Row
@@ -46,16 +45,16 @@ async def way_of(env: Environment, scan: Scan, context: Context) -> Access:
 
 
 async def answers_of(
-    simple: SimpleSelect, rows: Sequence[StoredRow], context: Context, writers: Sequence[Writer]
+    plan: SelectPlan, rows: Sequence[StoredRow], context: Context, writers: Sequence[Writer]
 ) -> list[Row]:
-    columns, turns = simple.scan.used_columns, Turns()
+    columns, turns = plan.scan.used_columns, Turns()
     arrays = arrays_of(columns)
 
     def answer(row: StoredRow) -> Row | None:
-        values = decoded(simple.scan.descriptor, row, columns)
-        if simple.where is not None and evaluate(simple.where, values, context) is not True:
+        values = decoded(plan.scan.descriptor, row, columns)
+        if plan.where is not None and evaluate(plan.where, values, context) is not True:
             return None
-        targets = zip(simple.targets, writers, strict=True)
+        targets = zip(plan.targets, writers, strict=True)
         return [write(evaluate(target, values, context)) for target, write in targets]
 
     answers: list[Row] = []
@@ -75,22 +74,20 @@ async def select_result(
 
     Raises `NotInOneBatch` when they are too large for that, and COMMIT stood behind them.
     """
-    simple = plan.query.simple
-    assert simple is not None, "conditions on columns of one table"
     assert plan.is_local, "others are PostgreSQL's"
-    way, table = await way_of(env, simple.scan, context), table_of(env, simple.scan)
+    way, table = await way_of(env, plan.scan, context), table_of(env, plan.scan)
     writers = plan.columns.writers(context.formats)
     if way.points is not None and len(way.points) <= POINTS_AT_ONCE:
         only = table.only_home(way.points)
-        results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit, only=only)
+        results = await transaction.run(point_commands(table, way.points, plan.scan.used), commit=commit, only=only)
         found = rows_in(table, results)
         if found is not None:
-            return Result("SELECT", plan.columns.fields, await answers_of(simple, found, context, writers))
+            return Result("SELECT", plan.columns.fields, await answers_of(plan, found, context, writers))
         if commit:
             raise NotInOneBatch
     answers: list[Row] = []
-    async for rows in stored_rows(transaction, table, way, simple.scan.used):
-        answers += await answers_of(simple, rows, context, writers)
+    async for rows in stored_rows(transaction, table, way, plan.scan.used):
+        answers += await answers_of(plan, rows, context, writers)
     if commit:
         await transaction.commit()
     return Result("SELECT", plan.columns.fields, answers)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from expressions.analysis.aggregates import refuse_aggregates
+from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
@@ -12,29 +13,29 @@ from nodes.context import Environment
 from nodes.execution.in_place import Read
 from nodes.session.asked import Asked
 from nodes.settings.variables import Variables
+from nodes.sql.admission import nodes_in
 from nodes.sql.edits import text_of
-from nodes.sql.planner import Planner
-from nodes.sql.queries.query import Output
 from nodes.sql.readable import in_place
 from nodes.sql.statements import Node, parse
 from nodes.store.transaction import Owner
-from nodes.wire.columns import Columns
+from nodes.wire.columns import Columns, Output
 from storage.postgres import USERS_SETTINGS
 
 
-def analysed(planner: Planner, node: Node, what: str) -> Expr:
+def analysed(analyzer: Analyzer, node: Node, what: str) -> Expr:
     """An argument. Raises for what reads rows; `what` names the place, for the message."""
-    if node.WhichOneof("node") == "sub_link":
-        raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}", node.sub_link.location)
-    expr = planner.analyzer.expr(node, Scope())
+    for part in nodes_in(node):
+        if part.DESCRIPTOR.name == "SubLink":
+            raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}", part.location)
+    expr = analyzer.expr(node, Scope())
     refuse_aggregates(expr, what)
-    if planner.analyzer.scans or planner.analyzer.relations:
+    if analyzer.relations:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}")
     return expr
 
 
-def planner_of(parameters: Parameters, context: Context) -> Planner:
-    return Planner({}, parameters, context.style)
+def analyzer_of(parameters: Parameters, context: Context) -> Analyzer:
+    return Analyzer({}, parameters, style=context.style)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from catalog.descriptor import Descriptor
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
-from expressions.errors import UNDEFINED_COLUMN, SqlError, unsupported
+from expressions.errors import unsupported
 from expressions.rows import shown
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
@@ -18,8 +18,9 @@ from nodes.execution.select import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
+from nodes.sql.one_table import point_in
 from nodes.sql.planner import Planner
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, QueryPlan, UpdatePlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
 from nodes.sql.uses import Link, LinkedScan, is_searched
@@ -57,30 +58,33 @@ def explain(
     if statement.kind not in ("select", "insert", "update", "delete", "merge"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
-    plan = _plan(statement, named, parameters, context)
-    if plan is None or (isinstance(plan, SelectPlan) and plan.scans):
-        place = in_place(statement, named.tables, named.views, env.reader.functions, parameters, facts, context.style)
-        lines = (
-            _place_lines(env, place, context)
-            if plan is None or PointRead.of(env, plan) is None
-            else _scan_lines(env, plan.scans[0], context)
-        )
+    if statement.kind == "select":
+        lines = _select_lines(env, statement, named, parameters, context, facts)
     else:
-        lines = plan_lines(env, plan, context)
+        planner = Planner(named.tables, parameters, context.style, named.views)
+        lines = plan_lines(env, planner.plan(statement.kind, statement.node), context)
     rows = [(line.encode(),) for line in lines]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
 
 
-def _plan(statement: Statement, named: NamedRelations, parameters: Parameters, context: Context) -> Plan | None:
-    """The node's plan; None for a query that only PostgreSQL understands."""
-    try:
-        return Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
-    except SqlError as error:
-        is_known = statement.tables <= named.tables.keys() | named.views.keys()
-        is_final = error.sqlstate == UNDEFINED_COLUMN or error.sqlstate.startswith("54")
-        if statement.kind != "select" or not is_known or is_final:
-            raise
-        return None
+def _select_lines(
+    env: Environment,
+    statement: Statement,
+    named: NamedRelations,
+    parameters: Parameters,
+    context: Context,
+    facts: Facts,
+) -> list[str]:
+    """The ways to the rows of a query, by its names alone."""
+    point = point_in(statement, named.tables, parameters, context.style)
+    if point is not None and PointRead.of(env, point) is not None:
+        return _scan_lines(env, point.scan, context)
+    place = in_place(statement, named.tables, named.views, env.reader.functions, parameters, facts, context.style)
+    refusal = next(iter(place.refusals.values()), None)
+    if refusal is not None:
+        refusal.offset += place.shift
+        raise refusal
+    return _place_lines(env, place, context) if place.uses else ["Result"]
 
 
 def _words(statement: Statement) -> str:
@@ -92,10 +96,8 @@ def _words(statement: Statement) -> str:
 
 def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
     match plan:
-        case SelectPlan():
-            return _select_lines(env, plan, context)
         case InsertPlan():
-            source = [] if plan.source is None else _select_lines(env, plan.source, context)
+            source = [] if plan.source is None else _source_lines(env, plan.source, context)
             return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
         case UpdatePlan():
             return [f"Update on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
@@ -117,16 +119,9 @@ def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, co
     return [IN_PLACE, *(line for lines in ways.values() for line in _indented(lines))]
 
 
-def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:
+def _source_lines(env: Environment, plan: QueryPlan, context: Context) -> list[str]:
     scans = [_scan_lines(env, scan, context) for scan in plan.scans]
-    if not scans:
-        return ["Result"]
-    simple = plan.query.simple
-    if simple is not None and plan.is_local:
-        way = access_of(env, simple.scan, context)
-        if way.points is not None or way.index is not None:
-            return scans[0]
-    return [IN_PLACE, *(line for scan in scans for line in _indented(scan))]
+    return [IN_PLACE, *(line for scan in scans for line in _indented(scan))] if scans else ["Result"]
 
 
 def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.tree import type_of_name
 from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX_ERROR, SqlError, unsupported
@@ -18,11 +19,10 @@ from expressions.typed import Context, Expr
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
-from nodes.session.arguments import Asking, analysed, planner_of
+from nodes.session.arguments import Asking, analysed, analyzer_of
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
-from nodes.sql.planner import Planner
 from nodes.sql.statements import Statement
 
 Node = Any
@@ -75,19 +75,19 @@ class NamedStatements:
         if not given:
             return []
         context = Context((), self.block.now, self.known, self.variables.style)
-        planner = planner_of(Parameters(count_max=0), context)
+        analyzer = analyzer_of(Parameters(count_max=0), context)
         types = [parameter_type(oid, number) for number, oid in enumerate(prepared.oids, start=1)]
         exprs = [
-            _assigned(planner, node, of, n) for n, (node, of) in enumerate(zip(given, types, strict=True), start=1)
+            _assigned(analyzer, node, of, n) for n, (node, of) in enumerate(zip(given, types, strict=True), start=1)
         ]
         return await Asking(self.env, self.block.owner, context, self.variables).texts(given, exprs)
 
 
-def _assigned(planner: Planner, node: Node, of: Type, number: int) -> Expr:
+def _assigned(analyzer: Analyzer, node: Node, of: Type, number: int) -> Expr:
     """The value of a parameter, by the casts that an assignment may use."""
-    expr = analysed(planner, node, "EXECUTE parameter")
+    expr = analysed(analyzer, node, "EXECUTE parameter")
     try:
-        return planner.analyzer.coerce(expr, TEXT if of is UNKNOWN else of, assignment=True)
+        return analyzer.coerce(expr, TEXT if of is UNKNOWN else of, assignment=True)
     except SqlError as error:
         if error.sqlstate != DATATYPE_MISMATCH:
             raise

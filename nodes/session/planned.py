@@ -5,20 +5,20 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
              (`nodes.session.block`)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from expressions.analysis.building import Parameters
-from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_COLUMN, UNDEFINED_PARAMETER, SqlError, unsupported
+from expressions.analysis.building import PARAMETERS_MAX, Parameters
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
 from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
-from expressions.typed import Context
-from expressions.values.object_names import SHOWN_SETTINGS, TYPES
+from expressions.typed import Context, PyValue
 from nodes.catalog_queries.asks import beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
-from nodes.execution.describing import Description, describe, fields_of
+from nodes.execution.describing import describe, fields_of, shown_fields
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
@@ -37,11 +37,11 @@ from nodes.session.functions.values import SessionValues
 from nodes.session.points import Points
 from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
-from nodes.sql.admission import FunctionNames
-from nodes.sql.copying import COPIES, TO, make_copy_plan
+from nodes.sql.admission import nodes_in
+from nodes.sql.copying import FROM, TO, check_copy_to, make_copy_plan
+from nodes.sql.one_table import point_in
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan
-from nodes.sql.queries.query import Output
+from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan, TruncatePlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement, relations_in
 from nodes.sql.writes.row_texts import Reading
@@ -56,23 +56,9 @@ from nodes.wire.results import Result
 from storage.postgres import USERS_SETTINGS
 
 READS = frozenset({"select", TO})
-FINAL = frozenset({UNDEFINED_PARAMETER, UNDEFINED_COLUMN})
-"""Refusals of the node's that stand: its message names the state of a column that is not public."""
-LIMITS = "54"
-"""What a node finds too long or complex is not for the store to try."""
-OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
-"""Relations of the catalog that functions look values up in."""
 OF_CATALOG = frozenset({REGCLASS.oid, REGTYPE.oid})
 """Types of parameters that are names in the catalog: at the store they mean something else."""
 REMEMBERED_OIDS = 32
-
-
-class NoPlan(Exception):
-    """The node has no plan of a statement, for this reason."""
-
-    def __init__(self, error: SqlError) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 class ForShadow(Exception):
@@ -172,10 +158,8 @@ class PlannedStatements:
         transaction = self.block.current()
         try:
             async with checked(transaction):
-                plan, context, named = await self._plan(transaction, asked)
-                place = await self._place(asked, transaction, plan, named, context, alone=False, is_declared=True)
-                if place is None:
-                    return False
+                _, context, named = await self._plan(transaction, asked)
+                place = await self._placed(asked, named, context)
                 await Read(self.env, transaction, asked, place, context, self.users_settings()).declare(name, words)
                 return True
         except ForShadow:
@@ -192,35 +176,52 @@ class PlannedStatements:
         context: Context,
         *,
         alone: bool,
-        is_declared: bool = False,
     ) -> InPlace | None:
-        """The statement for PostgreSQL; None when the node has to answer it."""
-        reader = self.env.reader
-        if reader is None or not (plan is None or isinstance(plan, SelectPlan)):
+        """The query for PostgreSQL; None for a statement that writes, and for a row that the node reads itself."""
+        if plan is not None:
             return None
-        if not OF_CATALOG.isdisjoint(asked.oids):
-            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
-        statement, known = asked.statement, asked.statement.place
-        if plan is not None and known is not None and known[0] is plan:
-            place: InPlace | None = known[1]
-        elif plan is not None and not is_declared and is_of_one_key(plan):
-            place, statement.place = None, (plan, None)
-        else:
-            place = await in_thread_if_large(
-                statement.text, lambda: self._compiled(asked, named, context, reader.functions)
-            )
-            if plan is not None and not place.is_of_session:
-                statement.place = (plan, place)
-        if alone and place is not None and place.may_take_long:
+        place = await self._placed(asked, named, context)
+        if asked.trace is not None:
+            tracing.planned(self.env, asked.trace, transaction, named.descriptors(), place, context)
+        if alone and place.may_take_long:
             await self.env.wait_for_room(transaction)
         return place
 
-    def _compiled(
-        self, asked: Asked, named: NamedRelations, context: Context, functions: FunctionNames | None
+    async def _placed(self, asked: Asked, named: NamedRelations, context: Context) -> InPlace:
+        """The query for PostgreSQL. It is kept with the statement for these versions and types of parameters."""
+        if not OF_CATALOG.isdisjoint(asked.oids):
+            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
+        statement, key = asked.statement, (named.key, tuple(asked.oids), self.variables.style)
+        known = statement.place
+        if known is not None and known[0] == key:
+            return known[1]  # type: ignore[no-any-return]
+        place = await self._compiled(statement, named, types_of(tuple(asked.oids)), context.parameters)
+        if not place.is_of_session:
+            statement.place = (key, place)
+        return place
+
+    async def _compiled(
+        self,
+        statement: Statement,
+        named: NamedRelations,
+        types: Sequence[Type],
+        values: Sequence[PyValue] | None,
+        *,
+        count_max: int | None = None,
     ) -> InPlace:
-        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.oids))
-        facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
-        return in_place(asked.statement, named.tables, named.views, functions, parameters, facts, style)
+        """A query for PostgreSQL. It may name `count_max` parameters, else as many as there are types."""
+        functions, facts, style = self.env.reader.functions, self.catalog.facts(parameters=values), self.variables.style
+        if statement.kind == TO:
+            check_copy_to(statement.node, named.tables, named.views)
+        refuse_unknown(statement, len(types) if count_max is None else count_max)
+        parameters = Parameters(list(types))
+        try:
+            return await in_thread_if_large(
+                named.text_with(statement),
+                lambda: in_place(statement, named.tables, named.views, functions, parameters, facts, style),
+            )
+        except SqlError as error:
+            raise await self.names.explained(error, named.tables) from None
 
     async def _performed(
         self,
@@ -235,9 +236,12 @@ class PlannedStatements:
         place: InPlace | None = None,
     ) -> Result:
         if place is not None:
-            expected = prepared.fields or (None if plan is None else plan_fields(plan))
+            expected = prepared.fields or shown_fields(place.columns)
             read = Read(self.env, transaction, asked, place, context, self.users_settings(), expected)
-            result = await read.result(commit=commit)
+            try:
+                result = await read.result(commit=commit)
+            except SqlError as error:
+                raise await self._explained(error, place, named) from None
             for name, value, is_local in place.sets if result.rows else ():
                 self.known.set_config(name, value, is_local=is_local)
             prepared.check_result(result.fields)
@@ -246,8 +250,9 @@ class PlannedStatements:
         prepared.check_result(plan_fields(plan))
         if isinstance(plan, SelectPlan | TruncatePlan):
             return await perform(self.env, transaction, plan, context, commit=commit)
-        read = partial(self._reading, asked, named, context)
-        computing, texts = await computing_of(self.env, asked, plan, self.users_settings(), read)
+        assert not isinstance(plan, QueryPlan), "it stands beside statements that write"
+        reading = partial(self._reading, asked, named, context)
+        computing, texts = await computing_of(self.env, asked, plan, self.users_settings(), reading)
         if asked.data is None:
             return await perform(self.env, transaction, plan, context, computing, texts, commit=commit)
         assert isinstance(plan, InsertPlan)
@@ -256,7 +261,7 @@ class PlannedStatements:
     def _reading(self, asked: Asked, named: NamedRelations, context: Context) -> Reading:
         if not OF_CATALOG.isdisjoint(asked.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
-        functions = None if self.env.reader is None else self.env.reader.functions
+        functions = self.env.reader.functions
         parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.oids))
         facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
         return Reading(functions, named.tables, named.views, parameters, style, facts)
@@ -282,30 +287,24 @@ class PlannedStatements:
 
         return await tried(self.env, self.block, once, is_read_only=True)
 
-    async def fields(
-        self, statement: Statement, parameters: Parameters, *, is_part: bool = False
-    ) -> tuple[Field, ...] | None:
-        """The columns of a statement's result; None when it has none. The types of its parameters are noted.
-
-        `is_part`: it is a part of another statement, whose text it has.
-        """
+    async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
+        """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
         if not is_asked(statement):
             try:
-                return await self._fields(statement, parameters, is_part=is_part)
+                return await self._fields(statement, parameters)
             except ForShadow:
                 pass
         return await self.catalog.fields(statement, parameters)
 
-    async def _fields(self, statement: Statement, parameters: Parameters, *, is_part: bool) -> tuple[Field, ...] | None:
+    async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The same of a statement on rows. Raises `ForShadow`."""
 
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
                 named = await self.named(transaction, statement, fresh=fresh)
-                if statement.kind != "select" or is_part or self.env.reader is None:
-                    plan = await self._tried_plan(statement, named, parameters)
-                    return None if plan is None else plan_fields(plan)
-                return await self._described(transaction, statement, named, parameters)
+                if statement.kind == "select":
+                    return await self.columns(transaction, statement, named, parameters)
+                return plan_fields(await self._made(statement, named, parameters))
 
         if self.block.transaction is None:
             return await tried(self.env, self.block, once, is_read_only=True)
@@ -314,58 +313,75 @@ class PlannedStatements:
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def _described(
+    async def columns(
         self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
     ) -> tuple[Field, ...]:
-        """The columns of a query of rows, by the store; what the node's plan says of their tables is added."""
-        assert self.env.reader is not None
-        functions, declared, style = self.env.reader.functions, list(parameters.types), self.users_settings()
-        plan = await self._tried_plan(statement, named, parameters)
-        if isinstance(plan, SelectPlan) and PointRead.of(self.env, plan) is not None:
-            return plan.columns.fields
-        versions = tuple((table_id, table.version) for table_id, table in named.descriptors().items())
-        key = (versions, tuple(view.key for view in named.views.values()), tuple(declared), tuple(style))
+        """The columns of a query of rows, by the store: with those of tables that they show. Raises `ForShadow`.
+
+        The types of its parameters are noted.
+        """
+        refuse_catalog(named)
+        await self._learn_places(named)
+        point = self._point(statement, named, parameters)
+        if point is not None:
+            return point.columns.fields
+        declared, settings = list(parameters.types), self.users_settings()
+        key = named.key, tuple(declared), tuple(settings)
         known = statement.described
-        if known is not None and known[0] == key:
-            found: Description = known[1]
-        else:
-            facts, about = self.catalog.facts(parameters=None), Parameters(list(declared), parameters.count_max)
-            place = await in_thread_if_large(
-                statement.text,
-                lambda: in_place(statement, named.tables, named.views, functions, about, facts, self.variables.style),
-            )
+        if known is None or known[0] != key:
+            place = await self._compiled(statement, named, declared, None, count_max=parameters.count_max)
             oids = [0 if of is UNKNOWN else of.oid for of in declared]
-            found = await describe(self.env, transaction, place, oids, style)
+            try:
+                found = await describe(self.env, transaction, place, oids, settings)
+            except SqlError as error:
+                raise await self._explained(error, place, named) from None
+            known = key, found, place.columns
             if not place.is_of_session:
-                statement.described = (key, found)
-        parameters.types[:] = types_of(found.parameters)
-        return fields_of(found.columns, None if plan is None else plan_fields(plan))
+                statement.described = known
+        parameters.types[:] = types_of(known[1].parameters)
+        return fields_of(known[1].columns, shown_fields(known[2]))
 
-    async def _tried_plan(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan | None:
-        """The node's plan; None where it has none of a query of tables that are there: the store may have one."""
+    async def columns_of_view(
+        self, transaction: Transaction, query: Statement, named: NamedRelations
+    ) -> tuple[Field, ...]:
+        """The columns of a query that becomes a view: over rows, or over the catalog."""
         try:
-            return await self._made(statement, named, parameters)
-        except NoPlan as none:
-            is_known = statement.tables <= named.tables.keys() | named.views.keys()
-            is_last = not is_known or none.error.sqlstate in FINAL or none.error.sqlstate.startswith(LIMITS)
-            if statement.kind != "select" or self.env.reader is None or is_last:
-                raise none.error from none
-            return None
+            if not is_asked(query):
+                return await self.columns(transaction, query, named, Parameters(count_max=0))
+        except ForShadow:
+            pass
+        return await self.catalog.fields(query, Parameters(count_max=0))
 
-    async def outputs(self, asked: Asked) -> tuple[Output, ...]:
-        """The columns of a query, in the block's transaction."""
+    def _point(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> SelectPlan | None:
+        """The plan of a query of one row by its key, which the node reads itself."""
+        types = list(parameters.types)
+        plan = point_in(statement, named.tables, parameters, self.variables.style)
+        if plan is None or (statement.place is not None and statement.place[0] is plan):
+            return plan
+        if PointRead.of(self.env, plan) is None:
+            parameters.types[:] = types
+            return None
+        statement.place = (plan, None)
+        return plan
+
+    async def _explained(self, error: SqlError, place: InPlace, named: NamedRelations) -> SqlError:
+        """PostgreSQL's error; of a column that it does not find, with what there is of it."""
+        return await self.names.explained(place.explained(error), named.tables)
+
+    async def columns_in_block(self, asked: Asked) -> tuple[Field, ...]:
+        """The columns of a query of rows, in the block's transaction."""
         transaction = self.block.current()
         parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         try:
             async with checked(transaction):
                 named = await self.named(transaction, asked.statement, fresh=False)
-                plan = await self._made(asked.statement, named, parameters)
-        except NoPlan as none:
-            raise none.error from none
+                return await self.columns(transaction, asked.statement, named, parameters)
+        except ForShadow:
+            raise unsupported(
+                "reading pg_catalog in a statement that writes", hint="read it first, by itself"
+            ) from None
         except Retry as retry:
             raise await self.block.refused(retry) from retry
-        assert isinstance(plan, SelectPlan)
-        return plan.outputs
 
     async def truncate(self, asked: Asked) -> Result:
         """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""
@@ -405,6 +421,7 @@ class PlannedStatements:
                 style, now = self.variables.style, transaction.started_at
                 values = values_of(asked.oids, asked.values, (), style, now)
                 context = Context(values, now, self.known, style)
+                refuse_catalog(named)
                 explained = await in_thread_if_large(
                     named.text_with(asked.statement),
                     lambda: explain(self.env, asked, named, context, self.catalog.facts()),
@@ -420,10 +437,14 @@ class PlannedStatements:
         parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         transaction.trace = asked.trace
         named = await self.named(transaction, asked.statement, fresh=fresh)
-        plan = await self._tried_plan(asked.statement, named, parameters)
-        if plan is not None:
+        style, now, plan = self.variables.style, transaction.started_at, None
+        if asked.statement.kind not in READS:
+            plan = await self._made(asked.statement, named, parameters)
             await pin_others(self.env, transaction, plan, fresh=fresh)
-        style, now = self.variables.style, transaction.started_at
+        else:
+            refuse_catalog(named)
+            await self._learn_places(named)
+            plan = self._point(asked.statement, named, parameters)
         read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
         values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
         is_long = len(asked.statement.text) > LARGE_CHARS or sum(len(v) for v in asked.values if v) > LARGE_CHARS
@@ -452,25 +473,35 @@ class PlannedStatements:
         await self.env.shadow.learn(tables, shown)
 
     async def _made(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan:
-        style, make = self.variables.style, make_copy_plan if statement.kind in COPIES else make_plan
+        """The plan of a statement that writes."""
+        style, make = self.variables.style, make_copy_plan if statement.kind == FROM else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
         if has_result(statement):
             await self._learn_places(named)
         try:
-            plan = await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
+            return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
-            raise NoPlan(await self.names.explained(error, tables)) from None
-        if isinstance(plan, SelectPlan) and not plan.relations <= OF_THE_NODE:
-            if plan.scans:
-                raise beside("the catalog, in a view,", plan.scans[0].descriptor.name)
-            raise ForShadow
-        return plan
+            raise await self.names.explained(error, tables) from None
 
 
-def is_of_one_key(plan: SelectPlan) -> bool:
-    """True for a read of one row by its key, of which the node bounds what its values may cost."""
-    simple = plan.query.simple
-    return plan.is_local and plan.copy is None and simple is not None and simple.scan.pinned_key is not None
+def refuse_catalog(named: NamedRelations) -> None:
+    """Raises `ForShadow` where views ask the catalog, and 0A000 where they ask it beside rows."""
+    reached = [view for one in named.views.values() for view in one.reached.values()]
+    if not any(view.asks.is_of_catalog for view in reached):
+        return
+    tables = [*named.tables.values(), *named.descriptors().values()]
+    if tables:
+        raise beside("the catalog, in a view,", tables[0].name)
+    raise ForShadow
+
+
+def refuse_unknown(statement: Statement, count: int) -> None:
+    """Raises 42P02 for a parameter that is not given: the node has parameters of its own behind those."""
+    if count >= PARAMETERS_MAX or "$" not in statement.text:
+        return
+    for node in nodes_in(statement.node):
+        if node.DESCRIPTOR.name == "ParamRef" and node.number > count:
+            raise SqlError(UNDEFINED_PARAMETER, f"there is no parameter ${node.number}", node.location)
 
 
 def has_result(statement: Statement) -> bool:
@@ -492,8 +523,8 @@ _remembered = lru_cache(maxsize=512)(_types)
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
-    if isinstance(plan, SelectPlan):
-        return plan.columns.fields if plan.copy is None else None
+    if isinstance(plan, SelectPlan | QueryPlan):
+        return plan.columns.fields
     if isinstance(plan, SeveralPlan):
         return plan_fields(plan.main)
     returning = getattr(plan, "returning", None)

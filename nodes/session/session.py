@@ -285,7 +285,7 @@ class Session:
             return None
         made = table_of_query(statement) if statement.kind == "ddl" else None
         if made is not None:
-            await self.planned.fields(made.query, parameters, is_part=True)
+            await self.planned.fields(made.query, parameters)
             return None
         return self.utility.fields(statement)
 

@@ -9,6 +9,7 @@ from nodes.context import Environment
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.session.block import Block
 from nodes.sql.plans import Plan
+from nodes.sql.readable import InPlace
 from nodes.store.transaction import Transaction
 from nodes.trace import reads
 from nodes.trace.record import SQLSTATE, Trace, transaction_json
@@ -19,12 +20,13 @@ def planned(
     trace: Trace,
     transaction: Transaction,
     tables: Mapping[int, Descriptor],
-    plan: Plan,
+    plan: Plan | InPlace,
     context: Context,
 ) -> None:
     """A plan was made with these versions, and those of the tables that its foreign keys stand to."""
     named = dict(tables)
-    pins = [transaction.pins[table] for table in sorted(enforced_by(plan).tables) if table in transaction.pins]
+    keys = () if isinstance(plan, InPlace) else sorted(enforced_by(plan).tables)
+    pins = [transaction.pins[table] for table in keys if table in transaction.pins]
     others = {pin.table_id: pin.descriptor for pin in pins if isinstance(pin.descriptor, Descriptor)}
     layout = {"storages": env.storages, "buckets": env.buckets}
     scans = reads.scans_json(plan, context, **layout)

@@ -1,12 +1,10 @@
-"""COPY, from its parse tree to a plan: an INSERT of rows that are still to come, or a SELECT.
+"""COPY, from its parse tree: FROM is an INSERT of rows that are still to come, TO a query.
 
 What it refuses by name is what would reach the file system of a node, or start a program there.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
@@ -24,14 +22,12 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.typed import Expr, Fragment, is_simple, walk
-from nodes.catalog_views.relations import RELATIONS
 from nodes.copy.incoming import CopyIn
-from nodes.copy.options import ALL_COLUMNS, Options, options_of
+from nodes.copy.options import ALL_COLUMNS, options_of
 from nodes.copy.outgoing import CopyOut
-from nodes.sql.naming import NO_VIEWS, ViewInUse
+from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
 from nodes.sql.planner import Planner, make_plan
-from nodes.sql.plans import InsertPlan, Plan, SelectPlan
-from nodes.sql.queries.from_clause import table_of
+from nodes.sql.plans import InsertPlan, Plan
 from nodes.sql.statements import Statement
 from nodes.sql.writes.row_rules import rules_of
 
@@ -43,11 +39,11 @@ LARGE = " `manage.py load` loads large files."
 
 
 class CopyPlanner(Planner):
-    """Makes the plan of one COPY."""
+    """Makes the plan of one COPY FROM."""
 
     def _plan(self, kind: str, node: Node) -> Plan:
         refuse_files(node)
-        return self.copy_from(node) if kind == FROM else self.copy_to(node)
+        return self.copy_from(node)
 
     def copy_from(self, node: Node) -> InsertPlan:
         if self.is_view(node.relation):
@@ -55,7 +51,7 @@ class CopyPlanner(Planner):
             raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy to view "{node.relation.relname}"', hint=hint)
         descriptor = table_of(self.catalog, node.relation)
         options = options_of(node.options, is_from=True)
-        columns = self._copied(descriptor, node.attlist)
+        columns = self.copied(descriptor, node.attlist)
         scan, scope = self._target(node, descriptor)
         where = self._condition(node.where_clause, scope) if node.HasField("where_clause") else None
         defaults = self.defaults(descriptor)
@@ -64,8 +60,8 @@ class CopyPlanner(Planner):
             descriptor.name,
             columns,
             options,
-            self._forced("FORCE_NULL", options.force_null, names, descriptor),
-            self._forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
+            self.forced("FORCE_NULL", options.force_null, names, descriptor),
+            self.forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
             frozenset(place for place, c in enumerate(columns) if c.id in defaults or c.identity),
             where,
         )
@@ -81,7 +77,7 @@ class CopyPlanner(Planner):
             raise unsupported("this condition in COPY FROM", hint=hint)
         return condition
 
-    def _copied(self, descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
+    def copied(self, descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
         if not len(names):
             return descriptor.public_columns
         columns: list[Column] = []
@@ -92,52 +88,8 @@ class CopyPlanner(Planner):
             columns.append(column)
         return tuple(columns)
 
-    def copy_to(self, node: Node) -> SelectPlan:
-        if node.HasField("where_clause"):
-            raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
-        if not node.HasField("query"):
-            return self._table_to(node)
-        kind = node.query.WhichOneof("node")
-        if kind != "select_stmt":
-            raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
-        if node.query.select_stmt.HasField("into_clause"):
-            raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
-        options = options_of(node.options, is_from=False)
-        return self._selected(node.query.select_stmt, options, None)
-
-    def _table_to(self, node: Node) -> SelectPlan:
-        """COPY t TO: a query of all its rows, or of some columns of them."""
-        select = pb.SelectStmt(op=pb.SETOP_NONE, limit_option=pb.LIMIT_OPTION_DEFAULT)
-        select.from_clause.add().range_var.CopyFrom(node.relation)
-        if self.is_view(node.relation):
-            hint = "Try the COPY (SELECT ...) TO variant."
-            raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
-        is_catalog = not self._is_table(node.relation)
-        descriptor = None if is_catalog else table_of(self.catalog, node.relation)
-        options = options_of(node.options, is_from=False)
-        columns = () if descriptor is None else self._copied(descriptor, node.attlist)
-        for name in [c.name for c in columns] or [item.string.sval for item in node.attlist]:
-            field = select.target_list.add().res_target.val.column_ref.fields.add()
-            field.string.sval = name
-        if not len(select.target_list):
-            select.target_list.add().res_target.val.column_ref.fields.add().a_star.SetInParent()
-        return self._selected(select, options, descriptor)
-
-    def _is_table(self, relation: Node) -> bool:
-        is_plain = relation.schemaname in ("", "public")
-        return is_plain and (relation.relname in self.catalog or relation.relname not in RELATIONS)
-
-    def _selected(self, select: Node, options: Options, descriptor: Descriptor | None) -> SelectPlan:
-        plan = self.select(select)
-        names = tuple(output.name for output in plan.outputs)
-        forced = self._forced("FORCE_QUOTE", options.force_quote, names, descriptor)
-        return SelectPlan(
-            plan.query, plan.scans, plan.outputs, plan.columns, plan.is_local, plan.relations,
-            CopyOut(names, options, forced), plan.views,
-        )  # fmt: skip
-
-    def _forced(
-        self, option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor | None
+    def forced(
+        self, option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor
     ) -> frozenset[int]:
         """The places of the columns that an option names."""
         if ALL_COLUMNS in wanted:
@@ -147,11 +99,31 @@ class CopyPlanner(Planner):
             if name in names:
                 places.add(names.index(name))
                 continue
-            if descriptor is None:
-                raise SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist')
             self.column(descriptor, name, -1)
             raise SqlError(INVALID_COLUMN_REFERENCE, f'{option} column "{name}" not referenced by COPY')
         return frozenset(places)
+
+
+def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[str, ViewInUse]) -> None:
+    """Raises `SqlError` for a COPY TO that is none of a query or of columns of a table."""
+    refuse_files(node)
+    if node.HasField("where_clause"):
+        raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+    if node.HasField("query"):
+        if node.query.WhichOneof("node") != "select_stmt":
+            raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
+        if node.query.select_stmt.HasField("into_clause"):
+            raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
+        options_of(node.options, is_from=False)
+        return
+    planner = CopyPlanner(tables, Parameters(), views=views)
+    if planner.is_view(node.relation):
+        hint = "Try the COPY (SELECT ...) TO variant."
+        raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
+    descriptor = table_of(tables, node.relation)
+    options = options_of(node.options, is_from=False)
+    names = [column.name for column in planner.copied(descriptor, node.attlist)]
+    planner.forced("FORCE_QUOTE", options.force_quote, names, descriptor)
 
 
 def copy_out(node: Node, names: Sequence[str]) -> CopyOut:
@@ -181,5 +153,5 @@ def make_copy_plan(
     style: TimeStyle = PLAIN,
     views: Mapping[str, ViewInUse] = NO_VIEWS,
 ) -> Plan:
-    """The plan of a COPY for these versions."""
+    """The plan of a COPY FROM for these versions."""
     return make_plan(statement, catalog, parameters, style, CopyPlanner, views)

@@ -93,6 +93,22 @@ class Words:
                 return first, index
             index += 1
 
+    def after(self, index: int, word: str) -> int:
+        """The place behind the first such word from a word on that stands outside of brackets."""
+        depth = 0
+        while depth or self[index] != word:
+            depth += {"(": 1, ")": -1}.get(self[index], 0)
+            index += 1
+        return index + 1
+
+    def blanked(self, cuts: Iterable[tuple[int, int]]) -> str:
+        """The text with blanks in place of these words, first to last, so that all others stand where they did."""
+        text = bytearray(self.source)
+        for first, last in cuts:
+            start, end = self.tokens[first].start, self.tokens[last].end
+            text[start:end] = b" " * (end - start)
+        return text.decode()
+
     def between(self, first: int, last: int) -> str:
         """The text between two words."""
         return self.source[self.tokens[first].end : self.tokens[last].start].decode()

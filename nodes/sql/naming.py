@@ -15,13 +15,31 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
-from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
-from expressions.analysis.scopes import Scan
+from catalog.view_definition import ViewDefinition
+from expressions import grammar
+from expressions.analysis.calls import ZONES
 from expressions.dates.zones import TimeStyle, time_style
-from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
-from nodes.sql.queries.query import Output
+from expressions.errors import (
+    STATEMENT_TOO_COMPLEX,
+    UNDEFINED_TABLE,
+    SqlError,
+    unsupported,
+)
+from leases.rules import NotLeasable, check_leasable
+from nodes.catalog_queries.asks import Asks, asked_of
+from nodes.catalog_views import relations
 from nodes.wire.oids import view_number
 
+Node = Any
+SCHEMAS = ("public", "")
+CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
+NOT_HERE = {
+    **dict.fromkeys(("pg_authid", "pg_shadow"), "pg_roles has the owner and who asks"),
+    **dict.fromkeys(("pg_stats", "pg_statistic"), "EXPLAIN shows how a statement would reach its rows"),
+    "pg_stat_database": "pg_stat_activity has the sessions of the node",
+    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), ZONES),
+}
+"""Relations of pg_catalog that a node has not, also when they are named without their schema, and what there is."""
 DEPTH_MAX = 32
 """Views that read each other, one below the other."""
 NO_VIEWS: "Mapping[str, ViewInUse]" = MappingProxyType({})
@@ -54,6 +72,11 @@ class ViewInUse:
         views = tuple((view_id, view.definition.revision) for view_id, view in self.reached.items())
         return views, tuple((table.table_id, table.version) for table in self.descriptors().values())
 
+    @cached_property
+    def asks(self) -> Asks:
+        """The names in its query that ask the catalog."""
+        return asked_of(grammar.parse(self.definition.query).stmts[0].stmt.select_stmt)
+
     @property
     def text(self) -> str:
         """All that has to be analysed for it."""
@@ -71,7 +94,7 @@ class ViewInUse:
 
 @dataclass(eq=False)
 class Naming:
-    """The relations that names stand for, and what was used of them."""
+    """The relations that names stand for."""
 
     tables: Mapping[str, Descriptor]
     views: Mapping[str, ViewInUse] = field(default_factory=dict)
@@ -81,11 +104,40 @@ class Naming:
     """How many columns of each view a view's query knows: more were added since."""
     place: tuple[int, ...] = ()
     """Where the view is named whose query this is (`Scan.place`)."""
-    scans: list[tuple[str, Scan]] = field(default_factory=list)
-    read: dict[str, ViewInUse] = field(default_factory=dict)
 
     def columns_of(self, name: str) -> Mapping[str, ColumnId] | None:
         return None if self.columns is None else self.columns[name]
+
+
+def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
+    """The table that a name in a statement means. Raises `SqlError` for one that may not be used."""
+    descriptor = tables.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
+    if descriptor is None:
+        raise not_there(node)
+    check_public(descriptor, node)
+    return descriptor
+
+
+def not_there(node: Node) -> SqlError:
+    """The refusal of a name that is no table's and no view's."""
+    name = node.relname
+    if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
+        hint = NOT_HERE.get(name, "SHOW TABLES lists the tables of a node")
+        return unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
+    if node.schemaname not in SCHEMAS or node.catalogname:
+        missing = f'relation "{node.schemaname}.{name}" does not exist'
+        without = "name a temporary table without a schema" if node.schemaname == "pg_temp" else None
+        return SqlError(UNDEFINED_TABLE, missing, node.location, hint=without)
+    return SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
+
+
+def check_public(descriptor: Descriptor, node: Node) -> None:
+    """Raises 42P01 for a table that statements may not name in its version."""
+    try:
+        check_leasable(node.relname, descriptor.state)
+    except NotLeasable as refusal:
+        hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
+        raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
 
 
 def too_deep(name: str) -> SqlError:
@@ -96,37 +148,6 @@ def naming_of(view: ViewInUse, place: tuple[int, ...] = ()) -> Naming:
     """The names in the query of a view, which is named at `place`."""
     columns = {use.name: use.columns for use in view.definition.tables}
     return Naming(view.tables, view.views, columns, {use.name: use.columns for use in view.definition.views}, place)
-
-
-def definition_of(
-    name: str, names: list[str], query: str, outputs: tuple[Output, ...], naming: Naming, style: TimeStyle
-) -> ViewDefinition:
-    """The view that CREATE VIEW asks for; its id is given when it is stored. Raises `SqlError`."""
-    if len(names) > len(outputs):
-        raise SqlError(SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns")
-    called = [*names, *(output.name for output in outputs[len(names) :])]
-    twice = next((one for place, one in enumerate(called) if one in called[:place]), None)
-    if twice is not None:
-        raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
-    used: dict[str, set[ColumnId]] = {}
-    for of, scan in naming.scans:
-        used.setdefault(of, set()).update(scan.used)
-    tables = {of: scan.descriptor for of, scan in naming.scans}
-    return ViewDefinition(
-        0,
-        name,
-        0,
-        query,
-        tuple(ViewColumn(one, o.type.oid, o.modifier) for one, o in zip(called, outputs, strict=True)),
-        tuple(
-            TableUse(of, table.table_id, {c.name: c.id for c in table.public_columns if c.id in used[of]})
-            for of, table in tables.items()
-        ),
-        tuple(ViewUse(of, view.definition.view_id, len(view.definition.columns)) for of, view in naming.read.items()),
-        style.zone.name,
-        style.order,
-        style.intervals,
-    )
 
 
 def style_of(view: ViewDefinition) -> TimeStyle:

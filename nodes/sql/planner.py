@@ -16,9 +16,9 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, Type
 from expressions.values.object_names import SHOWN_SETTINGS
-from nodes.sql.naming import NO_VIEWS, ViewInUse
-from nodes.sql.plans import Plan, SelectPlan, TruncatePlan, WritingPlan
-from nodes.sql.queries.from_clause import table_of
+from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
+from nodes.sql.one_table import one_table
+from nodes.sql.plans import Plan, QueryPlan, TruncatePlan, WritingPlan
 from nodes.sql.queries.with_queries import Known
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.merges import Merges
@@ -36,26 +36,28 @@ class Planner(Merges):
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
             return several(kind, node, self._part, self.views)
         plan = self._plan(kind, node)
-        if self.analyzer.relations and not isinstance(plan, SelectPlan):
+        if self.analyzer.relations:
             if self.analyzer.relations == {SHOWN_SETTINGS}:
                 what = "current_setting of a column in a statement that writes"
                 raise unsupported(what, hint="use a constant or a parameter")
             raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
         return plan
 
-    def _part(self, kind: str, node: Node, known: dict[str, Known]) -> SelectPlan | WritingPlan:
+    def _part(self, kind: str, node: Node, known: dict[str, Known]) -> QueryPlan | WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""
         planner = Planner(self.catalog, self.parameters, self.style, self.views)
         planner.selects.extent = self.selects.extent
         planner.selects.named.levels.append(dict(known))
         plan = planner.plan(kind, node)
-        assert isinstance(plan, SelectPlan | WritingPlan)
+        assert isinstance(plan, QueryPlan | WritingPlan)
         return plan
 
     def _plan(self, kind: str, node: Node) -> Plan:
         match kind:
-            case "select" | "writing select":
-                return self.select(node)
+            case "select":
+                return one_table(node, self.catalog, self.parameters, self.style)
+            case "writing select":
+                return self.query(node)
             case "insert":
                 return self.insert(node)
             case "update":
@@ -68,13 +70,9 @@ class Planner(Merges):
                 return self.truncate(node)
         raise unsupported(kind)
 
-    def select(self, node: Node) -> SelectPlan:
+    def query(self, node: Node) -> QueryPlan:
         query = self.selects.shown(self.selects.query(node))
-        is_local = query.simple is not None and query.simple.is_local
-        columns = Columns(query.outputs, self.style)
-        scans, relations = tuple(self.analyzer.scans), frozenset(self.analyzer.relations)
-        views = dict(self.selects.naming.read)
-        return SelectPlan(query, scans, query.outputs, columns, is_local, relations, views=views)
+        return QueryPlan(tuple(self.analyzer.scans), query.outputs, Columns(query.outputs, self.style))
 
     def truncate(self, node: Node) -> TruncatePlan:
         if pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE":

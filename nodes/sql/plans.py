@@ -1,7 +1,7 @@
 """Plans of statements, as values: typed expressions and no data, so that one serves every execution of its text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
@@ -9,11 +9,8 @@ from expressions.analysis.scopes import Scan
 from expressions.sqltypes import Type
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
-from nodes.copy.outgoing import CopyOut
-from nodes.sql.naming import ViewInUse
-from nodes.sql.queries.query import Output, Query
 from nodes.sql.writes.row_rules import Rules
-from nodes.wire.columns import Columns
+from nodes.wire.columns import Columns, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +36,23 @@ class Returning:
 
 @dataclass(frozen=True, slots=True)
 class SelectPlan:
-    query: Query
-    scans: tuple[Scan, ...]
-    outputs: tuple[Output, ...]
+    """A SELECT of one table: the way to its rows, and if all is computed here the columns that it shows."""
+
+    scan: Scan
+    where: Expr | None
+    targets: tuple[Expr, ...]
     columns: Columns
     is_local: bool = False
     """Its rows can be computed here, one by one."""
-    relations: frozenset[str] = frozenset()
-    """Those of pg_catalog that it reads."""
-    copy: CopyOut | None = None
-    """How its rows are sent, when it is a COPY."""
-    views: Mapping[str, ViewInUse] = field(default_factory=dict)
-    """Those that its text names."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A query beside statements that write: its tables and columns. PostgreSQL computes it."""
+
+    scans: tuple[Scan, ...]
+    outputs: tuple[Output, ...]
+    columns: Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class InsertPlan:
     descriptor: Descriptor
     columns: tuple[Column, ...]
     rows: tuple[tuple[Expr | None, ...], ...]
-    source: SelectPlan | None
+    source: QueryPlan | None
     defaults: Mapping[ColumnId, Expr]
     rules: Rules
     conflict: Conflict | None
@@ -150,7 +152,7 @@ WritingPlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A statement that writes in a WITH: the engine's name for what it returns, and its columns."""
+    """A statement that writes in a WITH: the name of what it returns, and its columns."""
 
     name: str
     plan: WritingPlan
@@ -162,11 +164,11 @@ class SeveralPlan:
     """A statement, and those in its WITH that write, each of another table."""
 
     parts: tuple[Part, ...]
-    main: SelectPlan | WritingPlan
+    main: QueryPlan | WritingPlan
 
     @property
-    def plans(self) -> tuple[SelectPlan | WritingPlan, ...]:
+    def plans(self) -> tuple[QueryPlan | WritingPlan, ...]:
         return (*(part.plan for part in self.parts), self.main)
 
 
-Plan = SelectPlan | WritingPlan | TruncatePlan | SeveralPlan
+Plan = SelectPlan | QueryPlan | WritingPlan | TruncatePlan | SeveralPlan

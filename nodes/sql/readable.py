@@ -24,7 +24,7 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.calls import REFUSED as INSTEAD
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import unsupported
+from expressions.errors import UNDEFINED_COLUMN, SqlError, unsupported
 from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
@@ -32,8 +32,9 @@ from nodes.sql.edits import Compiled, Replacement, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
 from nodes.sql.statements import Statement
-from nodes.sql.tables_in_place import Columns, Table, compiled
-from nodes.sql.uses import Named, Place, literals_of, scans_in, tables_of, widths_of
+from nodes.sql.tables_in_place import Columns as ColumnNames
+from nodes.sql.tables_in_place import Table, compiled
+from nodes.sql.uses import Columns, Named, Place, followed, literals_of, tables_of, widths_of
 
 Node = Any
 MARKED = re.compile("\x00[^\x00]*\x00")
@@ -83,6 +84,10 @@ class InPlace:
     """Settings that it sets where its answer has a row: name, value, whether for the transaction."""
     may_take_long: bool = True
     """It computes rows; not so `SELECT 1`."""
+    columns: Columns = None
+    """Those of its result, as far as their names say what they are."""
+    refusals: Mapping[int, SqlError] = field(default_factory=dict)
+    """Why a name at this byte of the statement means nothing, if PostgreSQL says so."""
     origin: Callable[[int], int] = int
     """The byte of the statement that a byte of the template's text comes from, where that is not the statement."""
 
@@ -105,6 +110,16 @@ class InPlace:
         character = done.position(position)
         return self.shift + self.origin(len(done.original[: character - 1].encode()))
 
+    def explained(self, error: SqlError) -> SqlError:
+        """PostgreSQL's error, with what the node knows of a column that it does not find: perhaps its state."""
+        own = self.refusals.get(error.offset - self.shift) if error.sqlstate == UNDEFINED_COLUMN else None
+        if own is None:
+            return error
+        if own.column is None:
+            return SqlError(own.sqlstate, own.message, error.offset, hint=own.hint)
+        error.column = own.column
+        return error
+
 
 def in_place(
     statement: Statement,
@@ -117,12 +132,17 @@ def in_place(
 ) -> InPlace:
     """The statement for PostgreSQL, asked in this style. Raises `SqlError`, `postgast.PgQueryError`."""
     text, start = _asked(statement, functions)
-    node = admitted(text, functions)
-    if node.WhichOneof("node") != "select_stmt":
-        raise unsupported("a statement that reads no rows")
-    scans = scans_in(node.select_stmt, tables, views, parameters, style)
-    place = over_tables(text, start, scans, views, functions, style, facts=facts)
-    return place if _makes_rows(node) else replace(place, may_take_long=False)
+    try:
+        node = admitted(text, functions)
+        if node.WhichOneof("node") != "select_stmt":
+            raise unsupported("a statement that reads no rows")
+        found = followed(node.select_stmt, tables, views, parameters, style)
+        place = over_tables(text, start, found.scans, views, functions, style, facts=facts)
+    except SqlError as error:
+        error.offset += start if error.offset >= 0 else 0
+        raise
+    is_long = _makes_rows(node)
+    return replace(place, may_take_long=is_long, columns=found.columns, refusals=found.refusals)
 
 
 def over_tables(
@@ -233,7 +253,7 @@ class _Compiling:
         groupable = tuple(n for n, c in columns.items() if c.type not in INCOMPARABLE and n not in key)
         return Table(partial(self._use, columns, at), () if "" in key else key, groupable)
 
-    def _use(self, columns: Mapping[str, Column], at: Place, location: int, named: Columns) -> str:
+    def _use(self, columns: Mapping[str, Column], at: Place, location: int, named: ColumnNames) -> str:
         scan = self.scans.get((*at, location))
         if scan is None:
             raise unsupported("a table that was not analysed", location)
@@ -243,7 +263,7 @@ class _Compiling:
         self.uses.append(use)
         return use.marker
 
-    def _view(self, at: Place, view: ViewInUse, width: int | None, location: int, _: Columns) -> str:
+    def _view(self, at: Place, view: ViewInUse, width: int | None, location: int, _: ColumnNames) -> str:
         """The query of a view, with the columns that are known where it is named."""
         definition = view.definition
         style, own = self.style, (definition.zone, definition.order, definition.intervals)

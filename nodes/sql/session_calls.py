@@ -1,6 +1,6 @@
 """Functions that act on the session or on others, and stand alone: `SELECT pg_notify('news', 'text')`. Pure.
 
-A query may call a function for any number of rows, also for none, and the query engine calls it when it likes; what
+A query may call a function for any number of rows, also for none, and PostgreSQL calls it when it likes; what
 acts beyond the query is called once, here, by a SELECT of this one call.
 """
 

@@ -16,9 +16,11 @@ from postgast import pg_query_pb2 as pb
 from catalog.values.types import type_name
 from expressions import grammar
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
-from expressions.sqltypes import TEXT, UNKNOWN, length_of_modifier
-from nodes.sql.queries.query import Output
+from expressions.sqltypes import PARAMETER_OIDS, length_of_modifier
+from nodes.catalog_queries.asks import asked_of
+from nodes.sql.edits import Words
 from nodes.sql.statements import Statement, first_query, tables_in
+from nodes.wire.messages import Field
 from storage.shadow.names import quoted_if_needed
 
 Node = Any
@@ -30,6 +32,8 @@ class TableOfQuery:
 
     into: Node
     query: Statement
+    text: str
+    """Of the whole statement: that of the query has blanks where the other words are."""
     forgiving: bool = False
     is_empty: bool = False
 
@@ -37,7 +41,7 @@ class TableOfQuery:
     def table(self) -> str:
         return str(self.into.rel.relname)
 
-    def create(self, outputs: Sequence[Output]) -> str:
+    def create(self, outputs: Sequence[Field]) -> str:
         """CREATE TABLE for rows like these. Raises `SqlError`."""
         names = [item.string.sval for item in self.into.col_names]
         if len(names) > len(outputs):
@@ -61,7 +65,7 @@ class TableOfQuery:
         node.relation.CopyFrom(self.into.rel)
         node.select_stmt.select_stmt.CopyFrom(self.query.node)
         node.override = pb.OVERRIDING_NOT_SET
-        return Statement("insert", node, self.query.text, self.query.start, self.query.tables | {self.table})
+        return Statement("insert", node, self.text, self.query.start, self.query.tables | {self.table})
 
 
 def table_of_query(statement: Statement) -> TableOfQuery | None:
@@ -74,7 +78,12 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
         into = pb.IntoClause()
         into.CopyFrom(first.into_clause)
         first.ClearField("into_clause")
-        return TableOfQuery(into, _query(statement, query))
+        words = Words(statement.text)
+        name = words.index(into.rel.location - statement.start)
+        begin, last = name, name + (2 if into.rel.schemaname else 0)
+        while words[begin] != "into":
+            begin -= 1
+        return TableOfQuery(into, _query(statement, query, [(begin, last)]), statement.text)
     if kind != "CreateTableAsStmt":
         return None
     if node.objtype != pb.OBJECT_TABLE:
@@ -83,19 +92,25 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
         )
     if node.query.WhichOneof("node") != "select_stmt":
         raise unsupported("CREATE TABLE AS EXECUTE", hint="write the query itself")
-    query = _query(statement, node.query.select_stmt)
-    return TableOfQuery(node.into, query, node.if_not_exists, node.into.skip_data)
+    words = Words(statement.text)
+    first, end = words.after(words.index(node.into.rel.location - statement.start), "as"), len(words.tokens)
+    behind = {("with", "data"): 2, ("no", "data"): 3}.get((words[end - 2], words[end - 1]), 0)
+    cuts = [(0, first - 1), *([(end - behind, end - 1)] if behind else [])]
+    query = _query(statement, node.query.select_stmt, cuts)
+    return TableOfQuery(node.into, query, statement.text, node.if_not_exists, node.into.skip_data)
 
 
-def _query(statement: Statement, node: Node) -> Statement:
-    """The query within its statement, whose text is no SELECT: the node analyses it, and the rows come by an INSERT."""
-    return Statement("writing select", node, statement.text, statement.start, frozenset(tables_in(node)))
+def _query(statement: Statement, node: Node, cuts: Sequence[tuple[int, int]]) -> Statement:
+    """The query within its statement, without these words of it."""
+    text = Words(statement.text).blanked(cuts)
+    return Statement("select", node, text, statement.start, frozenset(tables_in(node)), asks=asked_of(node))
 
 
-def _type_of(name: str, output: Output) -> str:
+def _type_of(name: str, column: Field) -> str:
     """The type of a column for an output's values, as a statement names it."""
-    of = TEXT if output.type is UNKNOWN else output.type
-    if of.sql_type is None:
-        message = f'column "{name}" is of type {of}, which no column of a table has'
+    of = PARAMETER_OIDS.get(column.oid)
+    if of is None or of.sql_type is None:
+        what = f"oid {column.oid}" if of is None else of
+        message = f'column "{name}" is of type {what}, which no column of a table has'
         raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
-    return type_name(of.sql_type, length_of_modifier(of, output.modifier))
+    return type_name(of.sql_type, length_of_modifier(of, column.modifier))

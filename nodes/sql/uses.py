@@ -11,6 +11,7 @@ Names are followed as PostgreSQL follows them, from the tree alone. A condition 
 PostgreSQL checks all of them again, and says what is wrong with one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,15 +26,23 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import SqlError, unsupported
+from expressions.errors import (
+    FEATURE_NOT_SUPPORTED,
+    PROGRAM_LIMIT,
+    UNDEFINED_COLUMN,
+    SqlError,
+    unsupported,
+)
 from expressions.literals import reading, respelled
-from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
+from expressions.sqltypes import INT4, INT8, NUMBERED, PARAMETER_OIDS, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Fragment, modifier_of, modifier_of_all, walk
+from nodes.catalog_queries.asks import key_of
 from nodes.sql.admission import nodes_in
+from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.edits import text_of
-from nodes.sql.naming import ViewInUse, style_of
-from nodes.sql.queries.column_names import implied_name, star_of
+from nodes.sql.extent import JOINED_MAX, Extent
+from nodes.sql.naming import ViewInUse, check_public, not_there, style_of
 from nodes.sql.statements import parse
 from nodes.sql.tables_in_place import no_sample
 from storage.sql_values import can_encode
@@ -103,19 +112,20 @@ def is_searched(scan: Scan) -> bool:
 class _Source(Relation):
     """An item of FROM. The type of a column may be unknown; `is_opaque`: not even the names are known."""
 
-    untyped: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
+    """The names of all of its columns, also of those that share one."""
     is_opaque: bool = False
     below: Mapping[str, ColumnRef] = field(default_factory=dict)
     """Columns of a plain subquery or view that are columns of its tables, by their names for this level."""
 
     def names(self) -> list[str]:
-        return [*super().names(), *self.untyped]
+        return list(self.order)
 
     def has(self, name: str) -> bool:
-        return name in self.untyped or super().has(name)
+        return name in self.order or super().has(name)
 
     def column(self, name: str) -> Expr:
-        if name in self.untyped:
+        if name not in self.columns:
             raise unsupported("a column of a type that is not known")
         return super().column(name)
 
@@ -144,6 +154,21 @@ class _Found:
     below: tuple[ColumnRef | None, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The meaning of the names of a SELECT, as far as it follows from the text alone."""
+
+    scans: Mapping[Place, LinkedScan]
+    """The uses of tables by their places, in the order in which they are met."""
+    columns: Columns
+    refusals: Mapping[int, SqlError]
+    """Why a name at this place of the text means nothing, if PostgreSQL says so, too."""
+    views: Mapping[str, ViewInUse]
+    """The views that the text itself names."""
+    loose: frozenset[str]
+    """Names in the text that may be columns of any of its tables."""
+
+
 def scans_in(
     select: Node,
     tables: Mapping[str, Descriptor],
@@ -152,10 +177,21 @@ def scans_in(
     style: TimeStyle = PLAIN,
 ) -> dict[Place, LinkedScan]:
     """The uses of tables in a SELECT, by their places, in the order in which they are met. Raises `SqlError`."""
+    return dict(followed(select, tables, views, parameters, style).scans)
+
+
+def followed(
+    select: Node,
+    tables: Mapping[str, Descriptor],
+    views: Mapping[str, ViewInUse],
+    parameters: Parameters | None = None,
+    style: TimeStyle = PLAIN,
+) -> Followed:
+    """Finds the meaning of the names of a SELECT. Raises `SqlError` for a relation that is not there."""
     analyzer = Analyzer(tables, parameters or Parameters(), style=style)
     walk_ = _Walk(analyzer, {name: Named(table) for name, table in tables.items()}, views)
-    walk_.query(select, None, {})
-    return walk_.scans
+    columns = walk_.query(select, None, {}).columns
+    return Followed(walk_.scans, columns, walk_.refusals, walk_.read, frozenset(walk_.loose))
 
 
 def literals_of(view: ViewInUse, style: TimeStyle) -> list[tuple[int, int, str]]:
@@ -177,6 +213,10 @@ class _Walk:
     place: Place = ()
     scans: dict[Place, LinkedScan] = field(default_factory=dict)
     by_number: dict[int, LinkedScan] = field(default_factory=dict)
+    refusals: dict[int, SqlError] = field(default_factory=dict)
+    read: dict[str, ViewInUse] = field(default_factory=dict)
+    loose: set[str] = field(default_factory=set)
+    extent: Extent = field(default_factory=Extent)
     _serial: int = DERIVED
 
     # -- queries ------------------------------------------------------------------------------------------------
@@ -216,7 +256,9 @@ class _Walk:
             ctes |= dict.fromkeys([item.ctename for item in items])
         for item in items:
             if item.ctequery.WhichOneof("node") != "select_stmt":
-                raise unsupported("a statement that writes in WITH")
+                message = "WITH clause containing a data-modifying statement must be at the top level"
+                raise SqlError(FEATURE_NOT_SUPPORTED, message, item.location)
+            self.extent.with_query(item.location)
             columns = self.query(item.ctequery.select_stmt, parent, ctes).columns
             ctes[item.ctename] = _renamed(columns, [name.string.sval for name in item.aliascolnames])
         return ctes
@@ -234,6 +276,7 @@ class _Walk:
 
     def _subquery(self, node: Node, level: _Level, ctes: Mapping[str, Columns], *, is_joined: bool = False) -> _Found:
         """A query that sees the names of `level`; notes which tables it reads anew for each of its rows."""
+        self.extent.subquery()
         before, known, level.is_reached = level.is_reached, len(self.scans), False
         found = self.query(node, level, ctes)
         for scan in list(self.scans.values())[known:]:
@@ -264,6 +307,8 @@ class _Walk:
     def _item(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
         kind = node.WhichOneof("node")
         item = getattr(node, kind)
+        if len(level.relations) >= JOINED_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a query may name at most {JOINED_MAX} tables in FROM")
         if kind == "range_var":
             self._relation(item, level, ctes)
         elif kind == "range_subselect":
@@ -288,6 +333,8 @@ class _Walk:
         if not node.schemaname and name in ctes:
             self._add(node, _Found(ctes[name]), level)
         elif node.schemaname in SCHEMAS and name in self.views:
+            if not self.place:
+                self.read[name] = self.views[name]
             self._add(node, self._view(self.views[name], node.location, self.widths.get(name)), level)
         elif node.schemaname in SCHEMAS and name in self.tables:
             named = self.tables[name]
@@ -296,16 +343,25 @@ class _Walk:
             self.scans[place] = self.by_number[scan.number] = scan
             columns = named.columns or {c.name: c.id for c in named.version.public_columns}
             shown = dict(zip([*renames, *list(columns)[len(renames) :]], columns.values(), strict=False))
+            check_public(named.version, node)
+            self.extent.relation(len(columns), node.location)
+            scan.used.update([*columns.values()][: len(renames)])  # a view keeps the columns that it renames
             level.relations.append(Relation(scan.number, alias, scan=scan, named=shown))
-        else:
+        elif key_of(node) is not None:
             level.relations.append(_Source(self._number(), alias, is_opaque=True))
+        else:
+            raise not_there(node)
 
     def _view(self, view: ViewInUse, location: int, width: int | None) -> _Found:
-        """A view, of which the query that names it knows so many columns."""
+        """A view, of which the query that names it knows so many columns. Its columns are shown as its own."""
         found = self.within(view, location)
-        names = [column.name for column in view.definition.columns]
-        columns = _renamed(found.columns, names)
-        return _Found(None if columns is None else columns[:width], found.below)
+        columns = []
+        known = found.columns or [("", None)] * len(view.definition.columns)
+        for (_, expr), (name, origin), about in zip(known, view.outputs(), view.definition.columns, strict=True):
+            of = PARAMETER_OIDS.get(about.type_oid) if expr is None else expr.type
+            ref = None if of is None else ColumnRef("", of, name, origin=origin, modifier=about.modifier)
+            columns.append((name, ref))
+        return _Found(tuple(columns[:width]), found.below)
 
     def within(self, view: ViewInUse, location: int) -> _Found:
         """The query of a view that is named there."""
@@ -316,6 +372,9 @@ class _Walk:
         self.place, self.analyzer.constants = (*self.place, location), style_of(definition)
         try:
             return self.query(statement.node, None, {})
+        except SqlError as error:
+            error.offset = -1  # of a text that the client has not written
+            raise
         finally:
             self.tables, self.views, self.widths, self.place, self.analyzer.constants = outside
 
@@ -324,6 +383,7 @@ class _Walk:
         alias = node.alias.aliasname or getattr(node, "relname", "")
         columns = _renamed(found.columns, [one.string.sval for one in node.alias.colnames])
         number = self._number()
+        self.extent.relation(len(columns or ()), getattr(node, "location", -1))
         if columns is None:
             level.relations.append(_Source(number, alias, is_opaque=True))
             return
@@ -332,16 +392,18 @@ class _Walk:
         for place, (name, expr) in enumerate(columns):
             if expr is None or expr.type in (UNKNOWN, NUMBERED):
                 continue
-            typed[name] = ColumnRef(f"s{number}.o{place}", expr.type, name, number)
+            origin, modifier = shown_of(expr), modifier_of(expr)
+            sql = f"s{number}.o{place}"
+            typed[name] = ColumnRef(sql, expr.type, name, number, origin=origin, modifier=modifier)
             table = found.below[place] if place < len(found.below) else None
             if table is not None:
                 below[f"s{number}.o{place}"] = table
-        names = [name for name, _ in columns]
-        untyped = frozenset(name for name in names if name not in typed)
-        twice = frozenset(name for name in names if names.count(name) > 1)
-        level.relations.append(_Source(number, alias, typed, duplicates=twice, untyped=untyped, below=below))
+        names = tuple(name for name, _ in columns)
+        twice = frozenset(name for name, count in Counter(names).items() if count > 1)
+        level.relations.append(_Source(number, alias, typed, duplicates=twice, order=names, below=below))
 
     def _function(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        self.extent.relation(0, -1)
         self._inside(node, level, ctes, "functions")
         items = [item.list.items[0] for item in node.functions]
         call = items[0].func_call if items[0].WhichOneof("node") == "func_call" else None
@@ -353,10 +415,8 @@ class _Walk:
             if types <= {INT4, INT8}:
                 column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
                 of = INT8 if INT8 in types else INT4
-                source.columns, source.is_opaque = (
-                    {column: ColumnRef(f"s{source.number}.o0", of, column, source.number)},
-                    False,
-                )
+                source.columns = {column: ColumnRef(f"s{source.number}.o0", of, column, source.number)}
+                source.order, source.is_opaque = (column,), False
         level.relations.append(source)
 
     def _join(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
@@ -405,7 +465,10 @@ class _Walk:
             columns = [self._of_side(name, side, level) for side in sides]
             if columns[0] is None or columns[1] is None:
                 continue
-            level.merge(Merged(name, columns[node.jointype == RIGHT] or columns[0], frozenset((*sides[0], *sides[1]))))
+            column = columns[node.jointype == RIGHT] or columns[0]
+            if node.jointype == FULL and isinstance(column, ColumnRef):
+                column = replace(column, origin=(0, 0))  # it may be of either side
+            level.merge(Merged(name, column, frozenset((*sides[0], *sides[1]))))
             self._link(columns[0], columns[1], visible, bounded)
 
     def _of_side(self, name: str, side: Sequence[Relation], level: _Level) -> Expr | None:
@@ -518,8 +581,21 @@ class _Walk:
         """The column that a name means, if it is known."""
         parts = [part.string.sval for part in node.fields if part.WhichOneof("node") == "string"]
         if len(parts) < len(node.fields):
+            self.loose |= {c.name for r in level.relations if r.scan for c in r.scan.descriptor.public_columns}
             return None
-        return self._analysed(None, level, lambda: level.resolve(parts, -1))
+
+        def resolve() -> Expr:
+            try:
+                return level.resolve(parts, node.location)
+            except SqlError as error:
+                if error.sqlstate == UNDEFINED_COLUMN and not self.place:
+                    self.refusals[node.location] = error
+                raise
+
+        found = self._analysed(None, level, resolve)
+        if found is None:
+            self.loose.update(parts)
+        return found
 
     def _analysed(self, node: Node, level: _Level, analyse: Callable[[], Expr]) -> Expr | None:
         """An expression without subqueries; None, and no trace of the attempt, for one that is not understood."""
@@ -546,11 +622,16 @@ class _Walk:
             if star is None:
                 columns.append((target.name or implied_name(target.val), self._expr(target.val, level)))
                 continue
-            relations = [one for one in level.relations if not star or one.name == star]
-            if level.merged or any(isinstance(one, _Source) and one.is_opaque for one in relations) or not relations:
+            if star:
+                relations = [one for one in level.relations if one.name == star]
+                meant = _all_of(relations[0]) if relations else None
+            else:
+                left = iter(level.relations)
+                sides = [_starred(item, left) for item in node.from_clause]
+                meant = None if None in sides else [one for side in sides for one in side or ()]
+            if meant is None:
                 return None
-            for relation in relations:
-                columns += [(name, _column(relation, name)) for name in relation.names()]
+            columns += [(name, None if relation is None else _column(relation, name)) for name, relation in meant]
         return tuple(columns)
 
     def _shared(self, column: Sequence[Node]) -> Expr | None:
@@ -570,6 +651,38 @@ def _below(expr: Expr | None, relations: Sequence[Relation]) -> ColumnRef | None
     if relation is None or not isinstance(expr, ColumnRef):
         return None
     return relation.below.get(expr.sql) if isinstance(relation, _Source) else expr
+
+
+Starred = list[tuple[str, Relation | None]]
+"""Columns that * stands for, each with the relation that has it; without one for a column of either side of a join."""
+
+
+def _all_of(relation: Relation) -> Starred | None:
+    """All columns of a relation; None when they are not known."""
+    if isinstance(relation, _Source) and relation.is_opaque:
+        return None
+    return [(name, relation) for name in relation.names()]
+
+
+def _starred(node: Node, relations: Iterator[Relation]) -> Starred | None:
+    """The columns that * means of an item of FROM, merged ones first. `relations` come in the order of FROM."""
+    if node.WhichOneof("node") != "join_expr" or node.join_expr.HasField("alias"):
+        return _all_of(next(relations))
+    join = node.join_expr
+    left, right = _starred(join.larg, relations), _starred(join.rarg, relations)
+    if left is None or right is None:
+        return None
+    there = {name for name, _ in right}
+    names = [name for name, _ in left if name in there] if join.is_natural else []
+    names = names or [name.string.sval for name in join.using_clause]
+    of = dict(right if join.jointype == RIGHT else left)
+    merged = [(name, None if join.jointype == FULL else of.get(name)) for name in names]
+    return [*merged, *((name, one) for side in (left, right) for name, one in side if name not in names)]
+
+
+def shown_of(expr: Expr) -> tuple[int, int]:
+    """The column of a table or view that an expression is, by the ids of both."""
+    return expr.origin if isinstance(expr, ColumnRef) else (0, 0)
 
 
 def _around(level: Scope | None) -> Iterator[Scope]:
@@ -656,8 +769,14 @@ def _united(left: Columns, right: Columns) -> Columns:
     """The columns of a set operation: of a type that both sides have."""
     if left is None or right is None or len(left) != len(right):
         return None if left is None else tuple((name, None) for name, _ in left)
-    same = (a is not None and b is not None and a.type is b.type for (_, a), (_, b) in zip(left, right, strict=True))
-    return tuple((name, a if is_same else None) for (name, a), is_same in zip(left, same, strict=True))
+    return tuple((name, _either(a, b)) for (name, a), (_, b) in zip(left, right, strict=True))
+
+
+def _either(left: Expr | None, right: Expr | None) -> Expr | None:
+    """A value of one query or of another one, if both have one type."""
+    if left is None or right is None or left.type is not right.type or not isinstance(left, ColumnRef):
+        return left if left is not None and right is not None and left.type is right.type else None
+    return replace(left, origin=(0, 0), modifier=modifier_of_all((left, right)))
 
 
 def _renamed(columns: Columns, names: Sequence[str]) -> Columns:

@@ -45,6 +45,12 @@ class NamedRelations:
         """All that has to be analysed."""
         return statement.text + "".join(view.text for view in self.views.values())
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The versions and views that the meaning of a text follows from."""
+        versions = tuple([(table.table_id, table.version) for table in self.tables.values()])
+        return versions, tuple([view.key for view in self.views.values()])
+
     def descriptors(self) -> dict[int, Descriptor]:
         """The versions in use by the ids of their tables, those that views read among them."""
         found = {descriptor.table_id: descriptor for descriptor in self.tables.values()}

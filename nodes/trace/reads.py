@@ -15,17 +15,32 @@ from catalog.states import Rule, rule
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.conditions.access_paths import access, point
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import (
+    DeletePlan,
+    InsertPlan,
+    MergePlan,
+    Plan,
+    QueryPlan,
+    SelectPlan,
+    SeveralPlan,
+    TruncatePlan,
+    UpdatePlan,
+)
+from nodes.sql.readable import InPlace
 
 Json = dict[str, Any]
 OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "merge": "update", "truncate": "delete"}
 """The column of the rule table (`catalog.states`) that a kind of statement goes by; others read."""
 
 
-def scans_of(plan: Plan) -> list[Scan]:
+def scans_of(plan: Plan | InPlace) -> list[Scan]:
     """Every scan of a plan."""
     match plan:
+        case InPlace():
+            return [use.scan for use in plan.uses]
         case SelectPlan():
+            return [plan.scan]
+        case QueryPlan():
             return list(plan.scans)
         case InsertPlan():
             return [] if plan.source is None else list(plan.source.scans)
@@ -36,7 +51,7 @@ def scans_of(plan: Plan) -> list[Scan]:
     return []
 
 
-def written(plan: Plan) -> frozenset[TableId]:
+def written(plan: Plan | InPlace) -> frozenset[TableId]:
     """The tables that a plan writes."""
     match plan:
         case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
@@ -48,7 +63,7 @@ def written(plan: Plan) -> frozenset[TableId]:
     return frozenset()
 
 
-def scans_json(plan: Plan, context: Context, *, storages: int, buckets: int) -> list[Json]:
+def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets: int) -> list[Json]:
     """The way of each scan of a plan to its rows."""
     found = []
     for scan in scans_of(plan):
@@ -59,7 +74,7 @@ def scans_json(plan: Plan, context: Context, *, storages: int, buckets: int) -> 
     return found
 
 
-def _may_be_looked_up(scan: Scan, plan: Plan) -> bool:
+def _may_be_looked_up(scan: Scan, plan: Plan | InPlace) -> bool:
     return isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and bool(plan.looked_up)
 
 

@@ -7,6 +7,7 @@ knows how to write its result; binary does not: a timestamptz is microseconds si
 import datetime as dt
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from catalog.values.arrays import array_text
@@ -34,6 +35,7 @@ from expressions.sqltypes import (
     JSON,
     JSONB,
     NAME,
+    NO_MODIFIER,
     NUMERIC,
     OID,
     REGTYPES,
@@ -47,7 +49,6 @@ from expressions.sqltypes import (
     Type,
 )
 from expressions.values.system_values import byte_of, char_of
-from nodes.sql.queries.query import Output
 from nodes.wire import oids
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes
@@ -60,6 +61,18 @@ EPOCH_DAY = dt.date(2000, 1, 1).toordinal()
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 EPOCH_UTC = EPOCH.replace(tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of a result."""
+
+    name: str
+    type: Type
+    origin: tuple[int, int] = (0, 0)
+    """The column of a table that it shows, by the ids of both."""
+    modifier: int = NO_MODIFIER
+
 
 _int2, _int4, _int8 = struct.Struct("!h").pack, struct.Struct("!i").pack, struct.Struct("!q").pack
 _real, _double = struct.Struct("!f").pack, struct.Struct("!d").pack

@@ -42,6 +42,8 @@ class Transaction(NamedTuple):
 
 
 class World(NamedTuple):
+    """One configuration."""
+
     stage: int
     rows: Rows
     meant: tuple[Meaning, ...]

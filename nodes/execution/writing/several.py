@@ -19,7 +19,7 @@ from nodes.execution.writing.returned import returned, returned_values
 from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.checks import write_all
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.plans import SelectPlan, SeveralPlan, WritingPlan
+from nodes.sql.plans import QueryPlan, SeveralPlan, WritingPlan
 from nodes.sql.writes.row_texts import SeveralTexts, Texts, of_part
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
@@ -53,7 +53,7 @@ async def several(
                 given[part.name] = [
                     [encoding.encode_value(one.type, row[one.number]) for row in values] for one in of_part(part)
                 ]
-        if isinstance(plan.main, SelectPlan):
+        if isinstance(plan.main, QueryPlan):
             own = replace(computing, texts=texts.main, given=given)
             result = await _asked(transaction, plan.main, context, own, held)
         else:
@@ -67,7 +67,7 @@ async def several(
 
 
 async def _asked(
-    transaction: Transaction, plan: SelectPlan, context: Context, computing: Computing, held: HeldRows
+    transaction: Transaction, plan: QueryPlan, context: Context, computing: Computing, held: HeldRows
 ) -> Result:
     """All rows of the query, before anything is written."""
     assert computing.texts.rows is not None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions.standing_alone import (
@@ -22,7 +23,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
-from nodes.session.arguments import Asking, analysed, planner_of
+from nodes.session.arguments import Asking, analysed, analyzer_of
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
@@ -30,14 +31,12 @@ from nodes.session.functions.numbers import SessionNumbers, argument_nodes
 from nodes.session.functions.values import SessionValues
 from nodes.session.tries import tried
 from nodes.settings.variables import Variables
-from nodes.sql.planner import Planner
-from nodes.sql.queries.query import Output
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
-from nodes.wire.columns import Columns
+from nodes.wire.columns import Columns, Output
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
@@ -161,13 +160,13 @@ class SessionCalls:
     def _arguments(self, statement: Statement, parameters: Parameters, context: Context) -> list[Expr]:
         call = lone_call(statement.node)
         assert call is not None
-        name, planner = name_of(call), planner_of(parameters, context)
+        name, analyzer = name_of(call), analyzer_of(parameters, context)
         nodes = argument_nodes(call)
-        exprs = [analysed(planner, node, f"a call of {name}") for node in nodes]
+        exprs = [analysed(analyzer, node, f"a call of {name}") for node in nodes]
         for takes in FUNCTIONS[name].takes:
             types = (*[TEXT] * (len(nodes) - len(call.args)), *takes)
             if len(types) == len(exprs):
-                return _coerced(planner, name, exprs, types)
+                return _coerced(analyzer, name, exprs, types)
         raise _unknown(name, exprs)
 
 
@@ -182,9 +181,9 @@ def _boolean(value: bool, formats: tuple[int, ...]) -> bytes | None:
     return write(value)
 
 
-def _coerced(planner: Planner, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:
+def _coerced(analyzer: Analyzer, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:
     try:
-        return [planner.analyzer.coerce(expr, of) for expr, of in zip(exprs, types, strict=True)]
+        return [analyzer.coerce(expr, of) for expr, of in zip(exprs, types, strict=True)]
     except SqlError as error:
         raise _unknown(name, exprs) if error.sqlstate == DATATYPE_MISMATCH else error from None
 

@@ -12,7 +12,7 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, UNDEFINED_SCHEMA, WRONG_OBJECT_TYPE, SqlError
 from expressions.typed import Context
-from nodes.session.arguments import analysed, planner_of
+from nodes.session.arguments import analysed, analyzer_of
 
 Node = Any
 IN_CALL = "CALL arguments"
@@ -22,7 +22,7 @@ def refusal(node: Node, parameters: Parameters, context: Context) -> SqlError:
     """The refusal of a CALL, with the types of its arguments. Raises for an argument that has none."""
     call = node.funccall
     parts = [part.string.sval for part in call.funcname]
-    types = [str(analysed(planner_of(parameters, context), arg, IN_CALL).type) for arg in call.args]
+    types = [str(analysed(analyzer_of(parameters, context), arg, IN_CALL).type) for arg in call.args]
     shown = f"{'.'.join(parts)}({', '.join(types)})"
     if _is_function(call, parameters, context):
         hint = "To call a function, use SELECT."
@@ -34,7 +34,7 @@ def refusal(node: Node, parameters: Parameters, context: Context) -> SqlError:
 def _is_function(call: Node, parameters: Parameters, context: Context) -> bool:
     """True if a node has a function of that name which takes these arguments."""
     try:
-        planner_of(parameters, context).analyzer.expr(pb.Node(func_call=call), Scope())
+        analyzer_of(parameters, context).expr(pb.Node(func_call=call), Scope())
     except SqlError as error:
         if error.sqlstate in (UNDEFINED_SCHEMA, TOO_MANY_ARGUMENTS):
             raise

@@ -31,8 +31,8 @@ class TablesOfQueries:
         """The table and its rows, in the block's transaction."""
         block = self.block
         transaction = block.current()
-        outputs = await self.planned.outputs(asked._replace(statement=made.query))
-        [create] = parse(made.create(outputs))
+        columns = await self.planned.columns_in_block(asked._replace(statement=made.query))
+        [create] = parse(made.create(columns))
         try:
             existing = await block.new_tables.change(create, transaction)
         except Retry as retry:

@@ -14,7 +14,6 @@ from postgast import pg_query_pb2 as pb
 from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition
 from expressions import grammar
-from expressions.analysis.building import Parameters
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     OBJECT_IN_USE,
@@ -24,17 +23,18 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from nodes.catalog_queries.asks import asked_of
 from nodes.clients.protocols import Client
-from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import in_database_thread
 from nodes.session.tries import tried
 from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
-from nodes.sql.naming import DEPTH_MAX, definition_of, too_deep
-from nodes.sql.planner import Planner
-from nodes.sql.queries.column_names import star_of
-from nodes.sql.queries.from_clause import SCHEMAS
+from nodes.sql.column_names import star_of
+from nodes.sql.edits import Words
+from nodes.sql.naming import DEPTH_MAX, SCHEMAS, too_deep
 from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
+from nodes.sql.uses import followed
+from nodes.sql.views import definition_of
 from nodes.store.checked import checked
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
@@ -110,7 +110,10 @@ class ViewStatements:
         """The view as the newest versions of its tables have it."""
         node = statement.node
         select = node.query.select_stmt
-        query = Statement("select", select, statement.text, statement.start, frozenset(tables_in(select)))
+        words = Words(statement.text)
+        first = words.after(words.index(node.view.location - statement.start), "as")
+        own, tables = words.blanked([(0, first - 1)]), frozenset(tables_in(select))
+        query = Statement("select", select, own, statement.start, tables, asks=asked_of(select))
         private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
         if private & query.tables:
             name = min(private & query.tables)
@@ -123,16 +126,9 @@ class ViewStatements:
                 named = await self.planned.named(transaction, query, fresh=fresh)
                 if any(view.depth >= DEPTH_MAX for view in named.views.values()):
                     raise too_deep(node.view.relname)
-                planner = Planner(named.tables, Parameters(count_max=0), style, named.views)
-
-                def made() -> ViewDefinition:
-                    plan = planner.select(select)
-                    return definition_of(node.view.relname, names, text, plan.outputs, planner.selects.naming, style)
-
-                try:
-                    return await in_thread_if_large(named.text_with(query), made)
-                except SqlError as error:
-                    raise await self.planned.names.explained(error, named.tables) from None
+                columns = await self.planned.columns_of_view(transaction, query, named)
+                found = followed(select, named.tables, named.views, None, style)
+                return definition_of(node.view.relname, names, text, columns, found, style)
 
         return await tried(self.block.env, self.block, once, is_read_only=True)
 

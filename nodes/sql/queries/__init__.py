@@ -1,4 +1,4 @@
-"""A SELECT, analysed: the types, origins and names of its columns, and what it names. Pure.
+"""A query beside statements that write, analysed: the types and names of its columns, and what it names. Pure.
 
 query           such a query, as a value
 selects         a SELECT's parse tree as one, of:
@@ -8,7 +8,5 @@ clauses           GROUP BY, DISTINCT, ORDER BY, LIMIT
 set_operations    VALUES, UNION, INTERSECT, EXCEPT
 grouping        columns that a grouped query may name
 grouping_sets   GROUPING SETS, ROLLUP, CUBE
-column_names    names of result columns
 keys            of values that the engine compares in part
-extent          limits of what one statement may name
 """

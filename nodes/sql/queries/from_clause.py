@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 from postgast import pg_query_pb2 as pb
 
-from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.calls import REFUSED, SESSION_VALUES, ZONES
+from expressions.analysis.calls import REFUSED, SESSION_VALUES
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
 from expressions.errors import (
@@ -18,7 +17,6 @@ from expressions.errors import (
     INVALID_COLUMN_REFERENCE,
     INVALID_PARAMETER_VALUE,
     PROGRAM_LIMIT,
-    UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
@@ -27,31 +25,22 @@ from expressions.limits import refusal
 from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Fragment, joined, walk
 from expressions.values.intervals import with_engine_interval
-from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
-from nodes.sql.naming import Naming, ViewInUse
-from nodes.sql.queries.extent import JOINED_MAX, Extent
-from nodes.sql.queries.query import Output, Parts, Query
+from nodes.sql.extent import JOINED_MAX, Extent
+from nodes.sql.naming import SCHEMAS, Naming, ViewInUse, table_of
+from nodes.sql.queries.query import Parts, Query
 from nodes.sql.tables_in_place import no_sample
+from nodes.wire.columns import Output
 
 Node = Any
 Star = tuple[str, Expr | None, Relation | None]
 """One column that * stands for: its name, and its expression or the relation that has it."""
 Stars = list[Star]
-SCHEMAS = ("public", "")
 STEP = (
     "CASE WHEN i = INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22023 step size cannot equal zero') AS INTERVAL)"
     " ELSE i END"
 )
-CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
-NOT_HERE = {
-    **dict.fromkeys(("pg_authid", "pg_shadow"), "pg_roles has the owner and who asks"),
-    **dict.fromkeys(("pg_stats", "pg_statistic"), "EXPLAIN shows how a statement would reach its rows"),
-    "pg_stat_database": "pg_stat_activity has the sessions of the node",
-    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), ZONES),
-}
-"""Relations of pg_catalog that a node has not, also when they are named without their schema, and what there is."""
 
 
 class Queries(Protocol):
@@ -116,13 +105,11 @@ class FromClause:
             return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
         known = relations.key_of(node.schemaname, node.relname)
         if known is not None and not node.catalogname:
-            self.analyzer.relations.add(known)
-            shown, source = relations.RELATIONS[known], (relations.feed_name(known),)
-            return self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
+            what = "reading pg_catalog in a statement that writes"
+            raise unsupported(what, node.location, hint="read it first, by itself")
         naming = self.selects.naming
         view = naming.views.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
         if view is not None:
-            naming.read[node.relname] = view
             query = self.selects.view(view, (*naming.place, node.location))
             known_then = query.outputs[: naming.widths.get(node.relname)]
             outputs = renamed(known_then, renames, alias, node.location)
@@ -133,7 +120,6 @@ class FromClause:
         self.selects.extent.relation(len(descriptor.public_columns), node.location)
         scan = Scan(len(self.analyzer.scans), descriptor, place=(*naming.place, node.location))
         self.analyzer.scans.append(scan)
-        naming.scans.append((node.relname, scan))
         named = naming.columns_of(node.relname)
         if renames:
             named = _renamed_columns(named or {c.name: c.id for c in descriptor.public_columns}, renames, alias, node)
@@ -351,27 +337,6 @@ def by_name(stars: Stars) -> dict[str, Stars]:
     for star in stars:
         found.setdefault(star[0], []).append(star)
     return found
-
-
-def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
-    """The table a statement names, if it may be used."""
-    name = node.relname
-    if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
-        hint = NOT_HERE.get(name, "SHOW TABLES lists the tables of a node")
-        raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
-    if node.schemaname not in SCHEMAS or node.catalogname:
-        missing = f'relation "{node.schemaname}.{name}" does not exist'
-        without = "name a temporary table without a schema" if node.schemaname == "pg_temp" else None
-        raise SqlError(UNDEFINED_TABLE, missing, node.location, hint=without)
-    descriptor = tables.get(name)
-    if descriptor is None:
-        raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
-    try:
-        check_leasable(name, descriptor.state)
-    except NotLeasable as refusal:
-        hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
-        raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
-    return descriptor
 
 
 def note_conditions(condition: Expr, scope: Scope) -> None:

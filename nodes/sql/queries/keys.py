@@ -16,7 +16,8 @@ from expressions.errors import unsupported
 from expressions.sqltypes import KEYED, key_text
 from expressions.typed import Call, Expr, Fragment, joined, sort_key, walk
 from nodes.sql.queries.grouping_sets import Groups
-from nodes.sql.queries.query import Output, Parts, Target
+from nodes.sql.queries.query import Parts, Target
+from nodes.wire.columns import Output
 
 Order = Sequence[tuple[Expr | int, str]]
 

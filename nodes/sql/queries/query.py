@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from expressions.analysis.scopes import Scan
 from expressions.errors import TOO_MANY_COLUMNS, SqlError
-from expressions.sqltypes import NO_MODIFIER, UNKNOWN, Type
+from expressions.sqltypes import UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, is_simple, modifier_of
+from nodes.wire.columns import Output
 
 Parts = tuple["str | Expr", ...]
 COLUMNS_MAX = 1664
@@ -17,17 +18,6 @@ def refuse_wide(count: int, offset: int = -1) -> None:
     """Raises 54011 for a list with too many entries."""
     if count > COLUMNS_MAX:
         raise SqlError(TOO_MANY_COLUMNS, f"target lists can have at most {COLUMNS_MAX} entries", offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """One column of a query's result."""
-
-    name: str
-    type: Type
-    origin: tuple[int, int] = (0, 0)
-    """The column of a table that it shows, by the ids of both."""
-    modifier: int = NO_MODIFIER
 
 
 @dataclass(frozen=True, slots=True)

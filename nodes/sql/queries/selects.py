@@ -17,18 +17,19 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.sqltypes import ARRAY_OF, NUMBERED, REGTYPES, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
+from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.extent import Extent
 from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of, style_of
 from nodes.sql.queries.clauses import Clauses, Limit, Places, ordered_by, positions
-from nodes.sql.queries.column_names import implied_name, star_of
-from nodes.sql.queries.extent import Extent
 from nodes.sql.queries.from_clause import FromClause, Star, note_conditions
 from nodes.sql.queries.grouping import check_groups
 from nodes.sql.queries.grouping_sets import Groups
 from nodes.sql.queries.keys import grouped, sorted_by
-from nodes.sql.queries.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
+from nodes.sql.queries.query import Parts, Query, SimpleSelect, Target, refuse_wide
 from nodes.sql.queries.set_operations import SetOperations
 from nodes.sql.queries.with_queries import WithQueries
 from nodes.sql.statements import parse
+from nodes.wire.columns import Output
 
 Node = Any
 

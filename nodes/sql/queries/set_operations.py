@@ -12,7 +12,8 @@ from expressions.sqltypes import BPCHAR, KEYED, NO_MODIFIER, Type
 from expressions.typed import ColumnRef, is_null, joined, modifier_of_all, place_of
 from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
 from nodes.sql.queries.keys import by_keys, sorted_by
-from nodes.sql.queries.query import Output, Parts, Query, Target, refuse_wide
+from nodes.sql.queries.query import Parts, Query, Target, refuse_wide
+from nodes.wire.columns import Output
 
 Node = Any
 

@@ -11,9 +11,10 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
 from expressions.sqltypes import KEYED
 from expressions.typed import joined
-from nodes.sql.queries.extent import Extent
+from nodes.sql.extent import Extent
 from nodes.sql.queries.from_clause import renamed
-from nodes.sql.queries.query import Output, Parts, Query
+from nodes.sql.queries.query import Parts, Query
+from nodes.wire.columns import Output
 
 Node = Any
 

@@ -36,10 +36,10 @@ from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, replaced, walk
-from nodes.sql.naming import NO_VIEWS, ViewInUse
+from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
 from nodes.sql.plans import Beside, Returning
-from nodes.sql.queries.column_names import implied_name, star_of
-from nodes.sql.queries.from_clause import SCHEMAS, Star, Stars, table_of
+from nodes.sql.queries.from_clause import Star, Stars
 from nodes.sql.queries.query import Target, refuse_wide
 from nodes.sql.queries.selects import Selects
 from nodes.sql.writes.identity import refuse_assigned

@@ -14,7 +14,7 @@ from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
-from nodes.sql.plans import Conflict, InsertPlan, SelectPlan
+from nodes.sql.plans import Conflict, InsertPlan, QueryPlan
 from nodes.sql.queries.query import Parts, Query
 from nodes.sql.statements import functions_in
 from nodes.sql.writes.assignments import Assignments, is_default
@@ -100,7 +100,7 @@ class Inserts(Assignments):
 
     def _insert_source(
         self, node: Node, given: Node, columns: tuple[Column, ...], before: Parts
-    ) -> tuple[SelectPlan, tuple[Column, ...]]:
+    ) -> tuple[QueryPlan, tuple[Column, ...]]:
         query = self.selects.query(given, loose=True)
         if len(query.outputs) > len(columns):
             raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns")
@@ -113,7 +113,7 @@ class Inserts(Assignments):
         if before:
             shown = ", ".join(f"s.o{place}" for place in range(len(columns)))
             query = Query((*before, f"SELECT {shown} FROM (", *query.parts, ") AS s"), query.outputs)
-        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, Columns()), columns
+        return QueryPlan(tuple(self.analyzer.scans), query.outputs, Columns()), columns
 
     def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:
         clause = node.on_conflict_clause

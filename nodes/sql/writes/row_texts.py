@@ -38,8 +38,8 @@ from nodes.sql.plans import (
     InsertPlan,
     MergePlan,
     Part,
+    QueryPlan,
     Returning,
-    SelectPlan,
     SeveralPlan,
     UpdatePlan,
     WritingPlan,
@@ -572,7 +572,7 @@ def several_texts(statement: Statement, plan: SeveralPlan, reading: Reading, fir
             names.append(part.name)
             first += len(given)
     within = Within(clauses, len(clauses.words.tokens), _listed_with(queries), tuple(names))
-    if isinstance(plan.main, SelectPlan):
+    if isinstance(plan.main, QueryPlan):
         main = Texts(_selected(statement, plan.main, within, end + 1, reading))
     else:
         main = _texts(_queries(statement, statement.node, plan.main, reading, first, within), plan.main)
@@ -593,7 +593,7 @@ def _with(clauses: Clauses, begin: int, node: Node, queries: Sequence[Pieces]) -
     return ("WITH RECURSIVE " if own else "WITH ", *listed([*queries, listed_here]), " ")
 
 
-def _selected(statement: Statement, plan: SelectPlan, within: Within, first: int, reading: Reading) -> Text:
+def _selected(statement: Statement, plan: QueryPlan, within: Within, first: int, reading: Reading) -> Text:
     """The SELECT behind the others, each column of the type that its result says."""
     names = ", ".join(f"c{place}" for place in range(len(plan.outputs)))
     values = listed([shown((f"given.c{place}",), output.type) for place, output in enumerate(plan.outputs)])

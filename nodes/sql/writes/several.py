@@ -19,17 +19,17 @@ from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
 from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import NAMED
 from nodes.sql.naming import ViewInUse
-from nodes.sql.plans import Part, SelectPlan, SeveralPlan, WritingPlan
+from nodes.sql.plans import Part, QueryPlan, SeveralPlan, WritingPlan
 from nodes.sql.queries.from_clause import renamed
-from nodes.sql.queries.query import Output
 from nodes.sql.queries.with_queries import Known
 from nodes.sql.statements import parse, writes_in_with
+from nodes.wire.columns import Output
 
 Node = Any
 KINDS = {"insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete"}
 CHANGING = VOLATILE | {"nextval", "timeofday"}
 ONE_BY_ONE = "send them one after the other, in one transaction"
-PlanOf = Callable[[str, Node, dict[str, Known]], SelectPlan | WritingPlan]
+PlanOf = Callable[[str, Node, dict[str, Known]], QueryPlan | WritingPlan]
 
 
 def several(kind: str, node: Node, plan_of: PlanOf, views: Mapping[str, ViewInUse]) -> SeveralPlan:
@@ -60,7 +60,7 @@ def several(kind: str, node: Node, plan_of: PlanOf, views: Mapping[str, ViewInUs
             message = "WITH clause containing a data-modifying statement must be at the top level"
             raise SqlError("0A000", message, cte.location)
         plan = plan_of(KINDS[which], _with_queries(inner, queries, own=inner.with_clause.ctes), known)
-        assert not isinstance(plan, SelectPlan)
+        assert not isinstance(plan, QueryPlan)
         _refuse_twice(plan, written)
         outputs = _outputs(plan, cte)
         name = f"m{len(parts)}"
@@ -115,9 +115,9 @@ def _refuse_changing(query: Node, views: Mapping[str, ViewInUse]) -> None:
                 _refuse_changing(statement.node, {})
 
 
-def _refuse_twice(plan: SelectPlan | WritingPlan, written: set[TableId]) -> None:
+def _refuse_twice(plan: QueryPlan | WritingPlan, written: set[TableId]) -> None:
     """PostgreSQL does one of two changes of a row, and does not say which."""
-    if isinstance(plan, SelectPlan):
+    if isinstance(plan, QueryPlan):
         return
     if plan.descriptor.table_id in written:
         raise unsupported(f"writing {plan.descriptor.name} twice in one statement", hint=ONE_BY_ONE)

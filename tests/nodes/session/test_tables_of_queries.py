@@ -105,6 +105,6 @@ def test_a_store_that_is_slow_is_named() -> None:
     [statement] = parse("CREATE TABLE t AS SELECT")
     made = table_of_query(statement)
     assert made is not None
-    tables = TablesOfQueries(SimpleNamespace(outputs=nothing), schema, block)  # type: ignore[arg-type]
+    tables = TablesOfQueries(SimpleNamespace(columns_in_block=nothing), schema, block)  # type: ignore[arg-type]
     with pytest.raises(StoreBusy):
         asyncio.run(tables.make(Asked(statement), made, alone=True))

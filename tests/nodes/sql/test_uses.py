@@ -6,12 +6,13 @@ import pytest
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
 from catalog.values.types import SqlType
+from expressions.errors import SqlError
 from expressions.typed import Context
 from nodes.sql.conditions.access_paths import access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.pair_queries import Given, looked_up_sql
 from nodes.sql.statements import parse
-from nodes.sql.uses import LinkedScan, scans_in
+from nodes.sql.uses import LinkedScan, followed, scans_in, shown_of
 from storage.sql_values import encode_key_sql
 from tests.nodes.sql.test_readable import FLIGHTS, OTHERS
 
@@ -197,3 +198,73 @@ def test_keys_of_a_table_beside_are_gathered_once() -> None:
     sql, _ = lookup_sql("SELECT 1 FROM others o JOIN flights f ON o.id = f.delay WHERE f.id = 7", "SELECT 1 AS c4")
     assert sql.count("k = ANY (ARRAY(SELECT '\\x00010000'::bytea || ") == 2
     assert "FROM (SELECT 1 AS c4) AS w" in sql
+
+
+FUNCTION = "SELECT now() AS a, id, delay FROM flights"
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        pytest.param(f"SELECT 1 FROM (SELECT * FROM ({FUNCTION}) s) v (a, b, c) WHERE b = 7", [0], id="a computed one"),
+        pytest.param(
+            "SELECT 1 FROM (SELECT * FROM (SELECT f.id, o.id, o.delay FROM flights f, others o) s) v (a, b, c)"
+            " WHERE c = 7",
+            [0, 1],
+            id="two of one name",
+        ),
+        pytest.param(
+            "SELECT 1 FROM (SELECT * FROM flights f JOIN others o USING (id)) v (a, b, c, d, e) WHERE b = 'BOS'",
+            [1, 0],
+            id="merged ones come first",
+        ),
+        pytest.param(
+            "SELECT 1 FROM (SELECT * FROM flights NATURAL RIGHT JOIN others) v (a, b, c) WHERE a = 7",
+            [0, 1],
+            id="all of both tables",
+        ),
+    ],
+)
+def test_a_star_stands_for_columns_in_their_order(text: str, counts: list[int]) -> None:
+    scans, _ = read(text)
+    assert [len(scan.conditions) for scan in scans] == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("SELECT dest, id AS key, 1 FROM flights", [(7, 2), (7, 1), (0, 0)], id="columns"),
+        pytest.param("SELECT * FROM others", [(8, 1), (8, 2), (8, 4)], id="a star"),
+        pytest.param("SELECT x.d FROM (SELECT dest AS d FROM flights) x", [(7, 2)], id="a subquery"),
+        pytest.param("WITH q AS (SELECT * FROM flights) SELECT q.* FROM q", [(7, 1), (7, 2), (7, 4)], id="WITH"),
+        pytest.param("SELECT id FROM flights FULL JOIN others USING (id)", [(0, 0)], id="of either side"),
+        pytest.param("SELECT id FROM flights RIGHT JOIN others USING (id)", [(8, 1)], id="of the right side"),
+        pytest.param("SELECT id FROM flights UNION SELECT id FROM others", [(0, 0)], id="of two queries"),
+        pytest.param("SELECT max(id) FROM flights", [(0, 0)], id="what is computed"),
+    ],
+)
+def test_a_result_shows_columns_of_tables(text: str, shown: list[tuple[int, int]]) -> None:
+    [statement] = parse(text)
+    columns = followed(statement.node, TABLES, {}).columns
+    assert columns is not None
+    assert [(0, 0) if of is None else shown_of(of) for _, of in columns] == shown
+
+
+def test_a_name_that_is_not_public_has_its_state_where_it_stands() -> None:
+    [statement] = parse("SELECT id AS gate FROM flights WHERE gate IS NULL ORDER BY gate")
+    refusals = followed(statement.node, TABLES, {}).refusals
+    assert 'column "gate" of table "flights" is delete-only' in refusals[37].message
+
+
+@pytest.mark.parametrize(
+    ("text", "sqlstate"),
+    [
+        pytest.param("SELECT 1 FROM " + ", ".join(f"flights f{n}" for n in range(401)), "54000", id="tables"),
+        pytest.param("SELECT 1 FROM nothing", "42P01", id="no such table"),
+        pytest.param("SELECT 1 FROM there.flights", "42P01", id="another schema"),
+    ],
+)
+def test_what_names_no_table_or_too_many_is_refused(text: str, sqlstate: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        read(text)
+    assert caught.value.sqlstate == sqlstate

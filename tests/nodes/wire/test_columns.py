@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import SqlError
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
-from nodes.sql.queries.query import Output
 from nodes.wire import oids
-from nodes.wire.columns import Columns, checked
+from nodes.wire.columns import Columns, Output, checked
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 
