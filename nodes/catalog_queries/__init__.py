@@ -4,7 +4,6 @@ asks        whether a statement asks the catalog, from its tree: pure
 brought     relations whose rows a node brings along: of its sessions, of the cluster
 compiled    the text for the shadow: what a session knows better stands in it as a constant: pure
 admission   functions that such a text may call: pure
-raw         a session at the shadow: one text at a time, its answer bounded
 shadow      the shadow of a node: its sessions, whether it is behind, oids for descriptions of results
 statements  the catalog queries of one session
 """

@@ -20,14 +20,14 @@ from catalog.text.sql_names import literal
 from expressions.errors import (
     CONNECTION_FAILURE,
     NOT_IN_PREREQUISITE_STATE,
+    PROGRAM_LIMIT,
     TOO_MANY_CONNECTIONS,
     SqlError,
 )
 from nodes.catalog_queries.admission import NAMES_SQL, names_of
-from nodes.catalog_queries.raw import FAILED, Session, ShadowLost
 from nodes.sql.admission import FunctionNames
 from nodes.store.name_cache import Directory
-from nodes.store.pipeline import Command
+from nodes.store.pipeline import Command, StoreConnection, StoreConnectionLost, UsersCommand, first_line
 from nodes.wire import oids
 from storage.shadow.database import ShadowUnusable
 from storage.shadow.following import catch_up
@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 SESSIONS_MAX, SESSIONS_OF_USER = 4, 2
 WAIT_S_MAX = 10.0
 STATEMENT_S = 5
+ANSWER_BYTES_MAX = 32 * 2**20
+OPTIONS = "-c client_connection_check_interval=500 -c max_parallel_workers_per_gather=0 -c synchronize_seqscans=off"
+"""The same query gives its rows in the same order twice."""
 LEARN_S_MAX = 1.0
 AGAIN_S = 5.0
 """After a failure oids are not asked for so long: rows do not wait for the catalog."""
@@ -55,7 +58,7 @@ class Shadow:
     address: str
     application_name: str
     directory: Directory
-    _idle: list[Session] = field(default_factory=list)
+    _idle: list[StoreConnection] = field(default_factory=list)
     _all: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SESSIONS_MAX))
     _shares: "WeakValueDictionary[str, asyncio.Semaphore]" = field(default_factory=WeakValueDictionary)
     _following: "asyncio.Task[None] | None" = None
@@ -64,7 +67,7 @@ class Shadow:
     _failed_at: float = -AGAIN_S
 
     @asynccontextmanager
-    async def session(self, user: str) -> AsyncIterator[Session]:
+    async def session(self, user: str) -> AsyncIterator[StoreConnection]:
         """A session for one statement, which begins and ends its transaction in it. Raises 53300."""
         share = self._shares.get(user) or asyncio.Semaphore(SESSIONS_OF_USER)
         self._shares[user] = share
@@ -83,8 +86,8 @@ class Shadow:
             session = await self._idle_one() or await self._connected()
             try:
                 yield session
-            except ShadowLost as lost:
-                raise SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {lost}") from lost
+            except StoreConnectionLost as lost:
+                raise unanswered(lost) from lost
             finally:
                 if not session.is_lost:
                     self._idle.append(session)
@@ -92,7 +95,7 @@ class Shadow:
             self._all.release()
             share.release()
 
-    async def _idle_one(self) -> Session | None:
+    async def _idle_one(self) -> StoreConnection | None:
         while self._idle:
             session = self._idle.pop()
             if session.is_silent():
@@ -100,15 +103,18 @@ class Shadow:
             await session.close()
         return None
 
-    async def _connected(self) -> Session:
+    async def _connected(self) -> StoreConnection:
         try:
-            return await Session.connect(self.address, self.application_name)
-        except ShadowLost:
+            return await self._connect()
+        except psycopg.OperationalError:
             await self.follow()  # it may not be there yet
         try:
-            return await Session.connect(self.address, self.application_name)
-        except ShadowLost as lost:
-            raise SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {lost}") from lost
+            return await self._connect()
+        except psycopg.OperationalError as error:
+            raise SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {first_line(error)}") from error
+
+    async def _connect(self) -> StoreConnection:
+        return await StoreConnection.connect(self.address, self.application_name, OPTIONS, lives=False)
 
     async def published(self) -> str:
         """All that the store has published, as one digest."""
@@ -142,12 +148,10 @@ class Shadow:
             self._life = life
         return shown == digest
 
-    async def functions(self, session: Session) -> FunctionNames:
+    async def functions(self, session: StoreConnection) -> FunctionNames:
         """The names of functions that a text may call."""
         if self._functions is None:
-            (result,) = await session.script(NAMES_SQL)
-            if result.status == FAILED:
-                raise ShadowLost(result.error_message.decode(errors="replace"))
+            (result,) = await session.run([UsersCommand(NAMES_SQL)])
             rows = ((_text(result, row, 0), _text(result, row, 1) == "t") for row in range(result.ntuples))
             self._functions = names_of(rows)
         return self._functions
@@ -182,16 +186,28 @@ class Shadow:
     async def _learn(self, wanted: "list[tuple[int, str, dict[str, int]]]") -> None:
         digest = await self.published()
         async with self.session("") as session:
-            (sign,) = await session.script(SHOWS_SQL)
+            (sign,) = await session.run([UsersCommand(SHOWS_SQL)])
             if not self.shows(sign, digest):
                 await self.follow()
             for number, name, columns in wanted:
-                (found,) = await session.script(PLACES_SQL.format(name=literal(name)))
+                (found,) = await session.run([UsersCommand(PLACES_SQL.format(name=literal(name)))])
                 rows = range(found.ntuples)
                 places = {_text(found, row, 2): int(_text(found, row, 3)) for row in rows}
                 if places:
                     oid = int(_text(found, 0, 1))
                     oids.know(number, oid, {of: places[named] for named, of in columns.items() if named in places})
+
+
+def unanswered(lost: StoreConnectionLost) -> SqlError:
+    """The error of a session that ended before its answer was here."""
+    if lost.sqlstate == PROGRAM_LIMIT:
+        return too_large()
+    return SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {lost.message}")
+
+
+def too_large() -> SqlError:
+    message = f"an answer of the catalog has more than {ANSWER_BYTES_MAX} bytes"
+    return SqlError(PROGRAM_LIMIT, message, hint="ask for fewer columns or rows")
 
 
 def _text(result: "pq.abc.PGresult", row: int, column: int) -> str:

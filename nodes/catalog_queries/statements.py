@@ -6,6 +6,7 @@ the text, as the owner of what is shown                    READ COMMITTED, read 
 ROLLBACK
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +23,12 @@ from nodes.catalog_queries.admission import admit
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
 from nodes.catalog_queries.compiled import RELATIONS_OF, Facts, compiled
-from nodes.catalog_queries.raw import FAILED, Session, refuse_large
-from nodes.catalog_queries.shadow import STATEMENT_S
+from nodes.catalog_queries.shadow import ANSWER_BYTES_MAX, STATEMENT_S, too_large, unanswered
 from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.portals import Prepared
 from nodes.context import Environment
 from nodes.copy.options import options_of
+from nodes.execution.held_rows import bytes_of
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
@@ -36,6 +37,8 @@ from nodes.sql.copying import copy_out, refuse_files
 from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.naming import NOT_HERE
 from nodes.sql.statements import Statement, functions_in
+from nodes.store.pipeline import DescribeCommand, StoreConnection, StoreConnectionLost, StoreError, UsersCommand
+from nodes.store.relay import CHUNK_ROWS_OF_NUMBERS, Relay
 from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
@@ -49,6 +52,7 @@ Sets = list[tuple[str, str | None, bool]]
 SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")
 """Those of the client that say how values are read and written."""
 OWNER_NAME = "schemalab"
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED", SHOWS_SQL
 
 
 def is_asked(statement: Statement) -> bool:
@@ -110,7 +114,7 @@ class CatalogQueries:
 
     # -- the text --------------------------------------------------------------------------------------------------
 
-    async def _text(self, session: Session, statement: Statement) -> tuple[Compiled, Sets]:
+    async def _text(self, session: StoreConnection, statement: Statement) -> tuple[Compiled, Sets]:
         functions = await self.env.shadow.functions(session)
         text = statement.text
         select = grammar.parse(text).stmts[0].stmt.select_stmt
@@ -143,31 +147,33 @@ class CatalogQueries:
 
     # -- the transaction at the shadow -----------------------------------------------------------------------------
 
-    async def _begin(self, session: Session, statement: Statement) -> tuple[Compiled, Sets]:
+    async def _begin(self, session: StoreConnection, statement: Statement) -> tuple[Compiled, Sets]:
         found = await self._text(session, statement)
         shadow = self.env.shadow
         digest = await shadow.published()
-        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {SHOWS_SQL}"
-        results = await session.script(begin)
-        if _is_failed(results) or not shadow.shows(results[-1], digest):
-            await session.script("ROLLBACK")
+        try:
+            is_behind = not shadow.shows((await _script(session, *BEGIN))[-1], digest)
+        except StoreError:
+            is_behind = True  # it may not be there yet, or not have all that it needs
+        if is_behind:
+            await self._end(session)
             await shadow.follow()
-            results = await session.script(begin)
+            await _script(session, *BEGIN)
         await self._make_own_tables(session)
         words = [f"SET LOCAL statement_timeout = '{STATEMENT_S}s'", "SET TRANSACTION READ ONLY"]
         words += [f"SET LOCAL {name} = {self._setting(name)}" for name in SETTINGS]
-        results = await session.script("; ".join([*words, f"SET LOCAL ROLE {OWNER}"]))
-        if _is_failed(results):
-            error = error_of(results[-1])
+        try:
+            await _script(session, *words, f"SET LOCAL ROLE {OWNER}")
+        except StoreError as error:
             await self._end(session)
-            raise SqlError(NOT_IN_PREREQUISITE_STATE, f"the catalog cannot be asked: {error}")
+            raise SqlError(NOT_IN_PREREQUISITE_STATE, f"the catalog cannot be asked: {error}") from error
         return found
 
     def _setting(self, name: str) -> str:
         value = self.variables.get(name)
         return value if name == "search_path" and value else literal(value)
 
-    async def _make_own_tables(self, session: Session) -> None:
+    async def _make_own_tables(self, session: StoreConnection) -> None:
         """The tables that the transaction has made, and temporary ones, are there for this query only."""
         own = {table.table_id: table for table in self.block.new_tables.tables.values()}
         if not own:
@@ -181,22 +187,24 @@ class CatalogQueries:
         public = {i: table for i, table in new.items() if i not in private}
         sql = ["SET LOCAL search_path = public, pg_temp", *script(Alters(old, public, {}, ()).steps())]
         sql += ["SET LOCAL search_path = pg_temp, public", *script(Alters(public, new, {}, ()).steps())]
-        results = await session.script("; ".join(sql))
-        if _is_failed(results):
-            error = error_of(results[-1])
+        try:
+            await _script(session, *sql)
+        except StoreError as error:
             await self._end(session)
-            raise unsupported("the catalog with the tables of this transaction", hint=f"commit first ({error})")
+            hint = f"commit first ({error})"
+            raise unsupported("the catalog with the tables of this transaction", hint=hint) from error
 
-    async def _end(self, session: Session) -> None:
+    async def _end(self, session: StoreConnection) -> None:
         if not session.is_lost:
-            await session.script("ROLLBACK")
+            await _script(session, "ROLLBACK")
 
     async def _described(
-        self, session: Session, text: Compiled, statement: Statement, oids: Sequence[int]
+        self, session: StoreConnection, text: Compiled, statement: Statement, oids: Sequence[int]
     ) -> tuple[tuple[Field, ...], tuple[int, ...]]:
-        described = await session.prepare(text.text.encode(), oids)
-        if described.status == FAILED:
-            raise error_of(described, text, statement)
+        try:
+            [described] = await session.run([DescribeCommand(text.text, oids=tuple(oids))])
+        except StoreError as error:
+            raise _error_of(error, text, statement) from error
         fields = tuple(
             Field(
                 (described.fname(place) or b"").decode(),
@@ -210,15 +218,14 @@ class CatalogQueries:
         )
         return fields, tuple(described.param_type(place) for place in range(described.nparams))
 
-    async def _rows(self, session: Session, text: Compiled, asked: Asked, count: int) -> list[Row]:
+    async def _rows(self, session: StoreConnection, text: Compiled, asked: Asked, count: int) -> list[Row]:
         """The rows in the formats that the client wants. libpq takes one for all: where they differ it is asked twice,
         and gives the same rows in the same order."""
         wanted = each(asked.result_formats, count)
-        formats = each(tuple(asked.formats), len(asked.values)) if asked.values else ()
         if len(set(wanted)) < 2:
-            return _rows_of(await self._executed(session, text, asked, formats, wanted[0] if wanted else TEXT_FORMAT))
-        texts = _rows_of(await self._executed(session, text, asked, formats, TEXT_FORMAT))
-        binaries = _rows_of(await self._executed(session, text, asked, formats, BINARY_FORMAT))
+            return await self._executed(session, text, asked, wanted[0] if wanted else TEXT_FORMAT)
+        texts = await self._executed(session, text, asked, TEXT_FORMAT)
+        binaries = await self._executed(session, text, asked, BINARY_FORMAT)
         if len(texts) != len(binaries):
             raise SqlError(NOT_IN_PREREQUISITE_STATE, "the catalog has changed meanwhile: ask again")
         return [
@@ -227,13 +234,34 @@ class CatalogQueries:
         ]
 
     @staticmethod
-    async def _executed(
-        session: Session, text: Compiled, asked: Asked, formats: Sequence[int], wanted: int
-    ) -> "pq.abc.PGresult":
-        result = await session.execute(asked.values, formats, wanted)
-        if result.status == FAILED:
-            raise error_of(result, text, asked.statement)
-        return result
+    async def _executed(session: StoreConnection, text: Compiled, asked: Asked, wanted: int) -> list[Row]:
+        """All rows in one format. They are counted as they arrive, so that too many end the question."""
+        relay, rows, size = Relay(CHUNK_ROWS_OF_NUMBERS), list[Row](), 0
+        formats = each(tuple(asked.formats), len(asked.values)) if asked.values else ()
+        command = UsersCommand(
+            text.text, tuple(asked.values), oids=tuple(asked.oids), formats=formats, result_format=wanted, relay=relay
+        )
+        relay.begin(asyncio.get_running_loop().create_task(session.run([command])))
+        try:
+            while (some := await relay.next()) is not None:
+                size += sum(map(bytes_of, some))
+                if size > ANSWER_BYTES_MAX:
+                    raise too_large()
+                rows += some
+            await relay.finish()
+        except StoreError as error:
+            raise _error_of(error, text, asked.statement) from error
+        finally:
+            await relay.drop()
+        return rows
+
+
+async def _script(session: StoreConnection, *words: str) -> "list[pq.abc.PGresult]":
+    """The results of statements of ours. Raises `StoreError` for one that is refused."""
+    try:
+        return await session.run([UsersCommand(one) for one in words])
+    except StoreConnectionLost as lost:
+        raise unanswered(lost) from lost
 
 
 def _copied(statement: Statement) -> tuple[str, int]:
@@ -247,34 +275,9 @@ def _copied(statement: Statement) -> tuple[str, int]:
     return query, statement.start + begin
 
 
-def _rows_of(result: "pq.abc.PGresult") -> list[Row]:
-    rows: list[Row] = []
-    columns, size = range(result.nfields), 0
-    for number in range(result.ntuples):
-        row = [result.get_value(number, column) for column in columns]
-        size += sum(len(value) for value in row if value)
-        refuse_large(size)
-        rows.append(row)
-    return rows
-
-
-def _is_failed(results: "Sequence[pq.abc.PGresult]") -> bool:
-    return any(result.status == FAILED for result in results)
-
-
-def error_of(result: "pq.abc.PGresult", text: Compiled | None = None, statement: Statement | None = None) -> SqlError:
+def _error_of(error: StoreError, text: Compiled, statement: Statement) -> SqlError:
     """An error of the shadow, with its place in the client's text."""
-
-    def part(code: pq.DiagnosticField) -> str | None:
-        value = result.error_field(code)
-        return None if value is None else value.decode(errors="replace")
-
-    offset, place = -1, part(pq.DiagnosticField.STATEMENT_POSITION)
-    if place is not None and text is not None and statement is not None:
-        offset = statement.start + len(text.original[: text.position(int(place)) - 1].encode())
-    about: dict[str, Any] = {
-        "detail": part(pq.DiagnosticField.MESSAGE_DETAIL),
-        "hint": part(pq.DiagnosticField.MESSAGE_HINT),
-    }
-    message = part(pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog has refused the query"
-    return SqlError(part(pq.DiagnosticField.SQLSTATE) or NOT_IN_PREREQUISITE_STATE, message, offset, **about)
+    if isinstance(error, StoreConnectionLost):
+        return unanswered(error)
+    offset = statement.start + len(text.original[: text.position(error.at) - 1].encode()) if error.at else -1
+    return SqlError(error.sqlstate, error.message, offset, detail=error.detail or None, hint=error.hint or None)

@@ -234,13 +234,14 @@ class StoreConnection:
         self.life: str | None = None
 
     @classmethod
-    async def connect(cls, dsn: str, application_name: str, options: str) -> "StoreConnection":
+    async def connect(cls, dsn: str, application_name: str, options: str, *, lives: bool = True) -> "StoreConnection":
+        """A new session; of one that never commits nobody asks for the sign of the server's life (`lives`)."""
         owner = await psycopg.AsyncConnection.connect(
             dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=CONNECT_S_MAX
         )
         connection = cls(owner)
         try:
-            connection.life = await connection._read_life()
+            connection.life = await connection._read_life() if lives else None
         except BaseException:
             await connection.close()
             raise
@@ -266,6 +267,10 @@ class StoreConnection:
     def backend_pid(self) -> int:
         return self._pgconn.backend_pid
 
+    def is_silent(self) -> bool:
+        """True for an idle session that the server has not ended: such a one says nothing unasked."""
+        return not self.is_lost and not self._arrivals.poll(0)
+
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[pq.abc.PGresult]:
         """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure.
 
@@ -278,6 +283,8 @@ class StoreConnection:
         try:
             relays = {n: c.relay for n, c in enumerate(commands) if isinstance(c, UsersCommand) and c.relay is not None}
             batch = _Batch(self._loop.create_future(), self._send(commands), relays)
+            if batch.relay is not None:
+                self._pgconn.set_chunked_rows_mode(batch.relay.chunk_rows)
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
             raise self._lost() from error
