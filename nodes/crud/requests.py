@@ -39,7 +39,6 @@ from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
-from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.computing import Computing, computing_of, settings_of
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -169,7 +168,7 @@ class Request:
                     found = await work(transaction, descriptor)
                 self._say("accepted", table=self.table, version=descriptor.version)
                 return found
-            except (Ambiguous, NotInOneBatch):
+            except Ambiguous:
                 self.in_one_batch = False
             except LeaseError as error:
                 raise RequestError("57P03", str(error), hint="try another node", kind="StorageError") from error

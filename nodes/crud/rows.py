@@ -22,7 +22,7 @@ from nodes.crud.values import Condition
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.pages import Table, pairs_in
-from nodes.execution.select import access_of
+from nodes.execution.ways import access_of
 from nodes.sql.conditions.access_paths import Access, along
 from nodes.sql.readable import Use
 from nodes.store.pipeline import Command, binary

@@ -5,7 +5,7 @@ in_place        SELECT, answered by PostgreSQL
 describing      its parameters and columns, by the store
 portions        its rows in portions, by a cursor of the store
 point_read      SELECT of one row by its key, compiled
-select          SELECT of rows of one table by their keys, computed here
+ways            the ways to the rows of a table
 writing/        INSERT, UPDATE, DELETE, COPY FROM, TRUNCATE
 scans           reading rows by key, by index, or page by page
 pages           pages of pairs, bounded by their bytes

@@ -19,7 +19,7 @@ from nodes.context import Environment
 from nodes.copy.options import options_of, wants_binary
 from nodes.execution import portions
 from nodes.execution.describing import fields_of
-from nodes.execution.select import table_of, way_of
+from nodes.execution.ways import table_of, way_of
 from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups

@@ -6,11 +6,10 @@ With `commit`, the statement's last batch commits as well, where it can; else th
 from expressions.errors import unsupported
 from expressions.typed import Context
 from nodes.context import Environment
-from nodes.execution.select import select_result
 from nodes.execution.writing import dml
 from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.several import several
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SeveralPlan, UpdatePlan
 from nodes.sql.writes.row_texts import SeveralTexts
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
@@ -27,8 +26,6 @@ async def perform(
     commit: bool,
 ) -> Result:
     match plan:
-        case SelectPlan():
-            return await select_result(env, transaction, plan, context, commit=commit)
         case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
             return await dml.perform(env, transaction, plan, context, computing, commit=commit)
         case SeveralPlan() if computing is not None and texts is not None:

@@ -1,4 +1,4 @@
-"""SELECT of one row by its whole key, compiled for a plan: the faster twin of `nodes.execution.select`.
+"""SELECT of one row by its whole key, compiled for a plan: the way that asks PostgreSQL for pairs alone.
 
     parameters -> K(r) -> its storage -> one command -> pairs -> values as the client gets them
 
@@ -22,8 +22,9 @@ from nodes.execution.row_codec import arrays_of
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import SelectPlan
 from nodes.store.pipeline import Command, bytea_array
+from nodes.store.transaction import Transaction
 from nodes.wire.columns import BINARY_FORMAT, Writer, each
-from nodes.wire.results import Row
+from nodes.wire.results import Result, Row
 from storage import encoding
 from storage.encoding import NULL, SIGN_64
 from storage.page_sizes import longest_of
@@ -80,6 +81,19 @@ class PointRead:
         storage = self.table.home(key)[0]
         sql = get_sql(storage, self.table.descriptor.table_id)
         return storage, Command(sql, (bytea_array([self.table.k_of(key)]), self._asked))
+
+    async def read(
+        self, transaction: Transaction, parameters: Sequence[PyValue], formats: tuple[int, ...], *, commit: bool
+    ) -> Result:
+        """The answer, in the transaction's next batch."""
+        key, rows = self.key_of(parameters), list[Row]()
+        if key is None:
+            await transaction.run([], commit=commit)
+        else:
+            storage, command = self.question(b"".join(key))
+            (result,) = await transaction.run([command], commit=commit, only=storage)
+            rows = self.answer(key, result, formats)
+        return Result("SELECT", self.fields, rows)
 
     def answer(self, key: Sequence[bytes], result: Any, formats: tuple[int, ...]) -> list[Row]:
         """The row that these pairs are of, or none."""

@@ -14,7 +14,7 @@ from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.catalog_queries.compiled import Facts
 from nodes.context import Environment
 from nodes.execution.point_read import PointRead
-from nodes.execution.select import access_of, whole_access
+from nodes.execution.ways import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds

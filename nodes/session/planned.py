@@ -23,7 +23,6 @@ from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
-from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.computing import computing_of
 from nodes.execution.writing.copy_from import copy_from
 from nodes.execution.writing.truncate import Emptying, truncate_within
@@ -135,7 +134,7 @@ class PlannedStatements:
                     )
                     if plan is not None:
                         self.points.learn(asked.statement, tuple(asked.oids), plan)
-            except (Ambiguous, NotInOneBatch) as error:
+            except Ambiguous as error:
                 in_one_batch = False
                 raise OnceMore from error
             if result.more is not None:
@@ -248,9 +247,11 @@ class PlannedStatements:
             return result
         assert plan is not None
         prepared.check_result(plan_fields(plan))
-        if isinstance(plan, SelectPlan | TruncatePlan):
-            return await perform(self.env, transaction, plan, context, commit=commit)
-        assert not isinstance(plan, QueryPlan), "it stands beside statements that write"
+        if isinstance(plan, SelectPlan):
+            way = self._way(asked.statement, plan)
+            assert way is not None, "a row by its key"
+            return await way.read(transaction, context.parameters, context.formats, commit=commit)
+        assert not isinstance(plan, QueryPlan | TruncatePlan), "they stand beside others, and are done otherwise"
         reading = partial(self._reading, asked, named, context)
         computing, texts = await computing_of(self.env, asked, plan, self.users_settings(), reading)
         if asked.data is None:
@@ -356,13 +357,20 @@ class PlannedStatements:
         """The plan of a query of one row by its key, which the node reads itself."""
         types = list(parameters.types)
         plan = point_in(statement, named.tables, parameters, self.variables.style)
-        if plan is None or (statement.place is not None and statement.place[0] is plan):
+        if plan is None or self._way(statement, plan) is not None:
             return plan
-        if PointRead.of(self.env, plan) is None:
-            parameters.types[:] = types
-            return None
-        statement.place = (plan, None)
-        return plan
+        parameters.types[:] = types
+        return None
+
+    def _way(self, statement: Statement, plan: SelectPlan) -> PointRead | None:
+        """The plan compiled, which is kept with the statement; None for one that is left to PostgreSQL."""
+        known = statement.place
+        if known is not None and known[0] is plan and known[1].env is self.env:
+            return known[1]  # type: ignore[no-any-return]
+        way = PointRead.of(self.env, plan)
+        if way is not None:
+            statement.place = (plan, way)
+        return way
 
     async def _explained(self, error: SqlError, place: InPlace, named: NamedRelations) -> SqlError:
         """PostgreSQL's error; of a column that it does not find, with what there is of it."""

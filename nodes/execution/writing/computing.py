@@ -23,7 +23,7 @@ from expressions.values.arithmetic import fit_of
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import FIXED, Parameters, users_commands
-from nodes.execution.select import way_of
+from nodes.execution.ways import way_of
 from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access, looked_up
 from nodes.sql.conditions.predicates import VALUES_MAX

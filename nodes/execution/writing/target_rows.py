@@ -18,7 +18,7 @@ from nodes.execution.held_rows import bytes_of
 from nodes.execution.pages import point_rows
 from nodes.execution.row_codec import are_large, arrays_of, decoded, is_long
 from nodes.execution.scans import stored_rows
-from nodes.execution.select import table_of, way_of
+from nodes.execution.ways import table_of, way_of
 from nodes.execution.writing.computing import fitting
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.conditions.predicates import conjuncts

@@ -19,7 +19,7 @@ from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constan
 from nodes.context import Environment
 from nodes.execution.fairness import in_thread
 from nodes.execution.row_codec import encoded
-from nodes.execution.select import table_of, way_of
+from nodes.execution.ways import table_of, way_of
 from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by

@@ -14,13 +14,11 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.values.arrays import ELEMENTS_MAX
 from catalog.values.intervals import Interval
-from catalog.values.types import SqlType, to_text
-from expressions.analysis.scopes import Scan, reference
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.limits import refuse_array
 from expressions.typed import Context
 from nodes.execution.held_rows import VALUE_BYTES, HeldRows, NodeRows, bytes_of
-from nodes.execution.select import answers_of
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.writes.row_rules import rules_of
 from storage import encoding
@@ -48,22 +46,6 @@ def ticks_beside(work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, int]:
         return found.result(), count
 
     return asyncio.run(done())
-
-
-def test_others_have_their_turn_while_a_large_array_is_read() -> None:
-    items = tuple(range(ELEMENTS_MAX))
-    key = encoding.encode(SqlType.INTEGER, 1)
-    row = StoredRow(key, {ColumnId(2): encoding.encode_value(SqlType.BIGINT_ARRAY, items)})
-    scan = Scan(0, TABLE)
-    scan.used.add(ColumnId(2))
-    simple: Any = SimpleNamespace(scan=scan, where=None, targets=(reference(scan, TABLE.column(ColumnId(2))),))
-
-    def write(value: Any) -> bytes:
-        return to_text(SqlType.BIGINT_ARRAY, value).encode()
-
-    answers, count = ticks_beside(lambda: answers_of(simple, [row], Context(), [write]))
-    assert answers == [[write(items)]]
-    assert count > TICKS_MIN
 
 
 NUMBERS = (Decimal("12345.678"),) * ELEMENTS_MAX

@@ -34,7 +34,7 @@ from expressions.typed import Context
 from nodes.execution import fairness
 from nodes.execution.held_rows import HeldRows, NodeRows
 from nodes.execution.pages import Table
-from nodes.execution.select import access_of
+from nodes.execution.ways import access_of
 from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.point_write import PointWrite
 from nodes.execution.writing.unread import is_at_rest, operations
