@@ -288,7 +288,6 @@ class Descriptor:
 
 
 def from_json(body: Mapping[str, Any]) -> Descriptor:
-    """The descriptor that `to_json` wrote."""
     return Descriptor(
         table_id=TableId(body["table_id"]),
         name=body["name"],

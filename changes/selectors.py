@@ -134,7 +134,6 @@ def may_steer_all(user: Any) -> bool:
 
 
 def change_line(change: Change) -> dict[str, Any]:
-    """A change in one line of a list."""
     return {
         "id": change.pk,
         "table": change.table_name,

@@ -65,7 +65,6 @@ def _leases_now() -> list[Json]:
 
 
 def ended(limit: int, **of: Any) -> list[Json]:
-    """The changes that ended last."""
     found = Change.objects.filter(status__in=ENDED, **of).order_by("-ended_at")[:limit]
     return [change_page.line(selectors.change_line(change)) for change in found]
 

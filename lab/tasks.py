@@ -81,7 +81,6 @@ def note_who_holds() -> None:
 
 @shared_task
 def replay(pk: int) -> None:
-    """Carry out a replay."""
     carry_out.carry_out(pk)
 
 

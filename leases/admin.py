@@ -57,8 +57,6 @@ def holder_words(holder: Holder) -> str:
 
 
 class OfTable(admin.SimpleListFilter):
-    """Tables by name."""
-
     title = gettext_lazy("table")
     parameter_name = "table"
 

@@ -62,8 +62,6 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The check of one file."""
-
     verdict: str
     title: Text = NOTHING
     mistake: Mistake | None = None
@@ -139,7 +137,6 @@ def check(text: str, *, rows: int | None = None, budget: Budget | None = None, r
 
 
 def report_of(answer: Answer, repair: Repair | None = None) -> Report:
-    """The report on an exploration."""
     narrator = Narrator(answer.model)
     return Report(
         answer.verdict,

@@ -22,7 +22,6 @@ EXITS = {PROVED: EXIT_PROVED, BROKEN: EXIT_BROKEN, WRONG: EXIT_FILE, NOT_MODELLE
 
 
 def parser(prog: str = "python -m rollouts") -> argparse.ArgumentParser:
-    """The command's arguments."""
     main = argparse.ArgumentParser(prog=prog, description="Explore a rollout of schema and application.")
     add_arguments(main)
     return main

@@ -116,7 +116,6 @@ class Narrator:
                 yield self.step(step)
 
     def fault(self, finding: Finding) -> Text:
-        """The fault in one sentence."""
         found = dict(finding.found.values)
         values: dict[str, str | int | Text] = {
             "release": finding.release,
@@ -144,7 +143,6 @@ class Narrator:
         return Text("release {release}: {operation} gives {name} = {given}, a value that no user wrote", values)
 
     def bounds(self) -> Text:
-        """The bounds of the exploration."""
         rollout = self._model.rollout
         names = ", ".join(f"{len(values)} {name}" for name, values in rollout.values.items())
         values: dict[str, str | int | Text] = {

@@ -31,6 +31,8 @@ from storage.sql_values.syntax import call, typed
 
 Expressions = tuple[tuple[str, SqlType], ...]
 """Texts as a descriptor keeps them, and the types of their values."""
+Ask = Callable[[str, list[list[bytes]]], Sequence[bytes | None]]
+"""Runs the statement of `question_sql` with its arrays of bytes; raises `SqlError` when a row has no value."""
 
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
@@ -103,6 +105,17 @@ def parts(questions: Sequence[Question]) -> list[Sequence[Question]]:
     """Two halves of questions of which one has no answer; nothing is left of a single one."""
     half = len(questions) // 2
     return [questions[:half], questions[half:]] if half else []
+
+
+def with_answers(
+    descriptor: Descriptor, row: StoredRow, wanted: Callable[[Descriptor, StoredRow], Iterable[Question]], ask: Ask
+) -> StoredRow:
+    """The row with the answers to its questions: all of them (`questions`), or some."""
+    answers = dict(row.answers)
+    for (text, returns), same in by_expression(wanted(descriptor, row)).items():
+        sql = question_sql(descriptor, text, returns)
+        answers |= answers_of(same, lambda arrays, sql=sql: ask(sql, arrays))  # type: ignore[misc]
+    return row._replace(answers=answers)
 
 
 # --- what a row asks

@@ -161,7 +161,6 @@ def state_key() -> SafeString:
 
 @register.simple_tag
 def outcome(status: str) -> SafeString:
-    """The status of a change."""
     glyph, word = OUTCOMES[status]
     return format_html('<span class="outcome" data-outcome="{}">{} {}</span>', status, icon(glyph), word)
 
@@ -357,7 +356,6 @@ def clause_comma() -> str:
 
 @register.filter
 def nodes_listed(nodes: Iterable[str]) -> str:
-    """Nodes in a list."""
     return listed(map(node_words, nodes))
 
 

@@ -43,7 +43,6 @@ def to_json(text: Text) -> list[Any]:
 
 
 def from_json(body: Any) -> Text:
-    """The text that `to_json` wrote."""
     template, values = body
     inner = {name: from_json(one) if isinstance(one, list) else one for name, one in values.items()}
     return replace(NOTHING, template=template, values=inner)  # the template was a literal where it was written
@@ -61,7 +60,6 @@ def names_listed(words: Iterable[object]) -> Text:
 
 
 def joined(parts: Sequence[Text]) -> Text:
-    """Texts with "and" between them."""
     return _chained(parts, lambda two: Text("{first} and {rest}", two))
 
 

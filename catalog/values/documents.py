@@ -255,7 +255,6 @@ _NULL, _STRING, _NUMBER, _BOOLEAN, _INNER_ARRAY, _INNER_OBJECT = (bytes((0x10 + 
 
 
 def key_of(document: Parsed) -> bytes:
-    """The bytes by which a document is compared."""
     if isinstance(document, dict):
         return _OBJECT + _length(document) + b"".join(_pieces(document))
     if isinstance(document, list):

@@ -74,8 +74,6 @@ class NewColumn:
 
 @dataclass(frozen=True, slots=True)
 class NewCheck:
-    """CHECK (expression)."""
-
     name: Name
     expression: Sql
     position: Position = field(default=None, compare=False)
@@ -145,8 +143,6 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """DROP TABLE."""
-
     table: Name
 
 
@@ -171,8 +167,6 @@ class DropIndex:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """ALTER TABLE .. RENAME TO."""
-
     table: Name
     new: Name
 
@@ -312,8 +306,6 @@ class SetSharding:
 
 @dataclass(frozen=True, slots=True)
 class SetCoordination:
-    """SET (coordination = ..)."""
-
     coordination: Coordination
     position: Position = field(default=None, compare=False)
 

@@ -20,8 +20,6 @@ from spark_tasks.models import ReorgPulse, ReorgRun, RunState, Wanted
 
 
 class Reorganisations:
-    """The runs of one change."""
-
     def __init__(self, progress: Progress, listener: Listener) -> None:
         self.progress, self.listener = progress, listener
 

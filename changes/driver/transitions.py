@@ -53,8 +53,6 @@ REQUESTS = {
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A change as its locked row says."""
-
     id: int
     table_id: int
     table_ids: list[int]

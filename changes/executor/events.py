@@ -48,8 +48,6 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The version is out."""
-
     version: int
 
 
@@ -217,8 +215,6 @@ class RefuseCancel:
 
 
 class Outcome(Enum):
-    """The end of a change."""
-
     DONE = "done"
     CANCELLED = "cancelled"
     FAILED = "failed"

@@ -137,7 +137,6 @@ class Execution:
 
 
 def execution_from_json(body: Mapping[str, Any]) -> Execution:
-    """The execution that `to_json` wrote."""
     fields = dict(body)
     fields |= {
         "plan": plan_from_json(body["plan"]),
@@ -149,7 +148,6 @@ def execution_from_json(body: Mapping[str, Any]) -> Execution:
 
 
 def name_of(plan: Plan, table_id: int) -> str:
-    """The name of a table of the plan."""
     return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
 
 

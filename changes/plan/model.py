@@ -28,8 +28,6 @@ Json = dict[str, Any]
 
 
 class StepKind(Enum):
-    """The kind of a step."""
-
     PUBLISH = "publish"
     DRAIN = "drain"
     FILL = "fill"
@@ -236,7 +234,6 @@ def _is_old_side(move: Move) -> bool:
 
 
 def plan_from_json(body: Mapping[str, Any]) -> Plan:
-    """The plan that `to_json` wrote."""
     return Plan(
         table_id=body["table_id"],
         table=body["table"],
@@ -379,7 +376,6 @@ def _coordinated(plan: Plan) -> bool:
 
 
 def name_in(table: Descriptor, element: Element) -> str:
-    """The name of an element in a version that has it."""
     if element.kind is Kind.TABLE:
         return table.name
     if element.kind is Kind.PLACEMENT:
@@ -439,7 +435,6 @@ def _are_edits(moves: tuple[Move, ...]) -> bool:
 
 
 def pairs_of(elements: tuple[Element, ...]) -> str:
-    """The pairs of the elements in words."""
     words = {Family.TABLE: "rows", Family.COLUMN: "values", Family.PLACEMENT: "pairs"}
     return " and ".join(f"{words.get(element.kind.family, 'entries')} of {element.name}" for element in elements)
 

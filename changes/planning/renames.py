@@ -21,13 +21,11 @@ from changes.planning.tables import Tables, partners_of
 
 
 def rename_table(action: RenameTable, table: Descriptor) -> Draft:
-    """ALTER TABLE .. RENAME TO."""
     draft = _renamed(table, Element(Kind.TABLE, table.table_id, table.name))
     return replace(draft, edit=lambda before: before.renamed(name=action.new.text))
 
 
 def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
-    """ALTER TABLE .. RENAME COLUMN .. TO."""
     column = next((c for c in table.columns if c.name == action.column.text), None)
     if column is None or column.state is not State.PUBLIC:
         meant = perhaps("column", action.column.text, (c.name for c in table.public_columns))
@@ -47,7 +45,6 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
 
 
 def rename_index(action: RenameIndex, table: Descriptor) -> Draft:
-    """ALTER INDEX .. RENAME TO."""
     index = public_index(action.index, table, what="renamed")
     new = replace(index, name=action.new.text)
     draft = _renamed(table, Element(index.kind, index.id, index.name))

@@ -7,8 +7,6 @@ from catalog.text.message import Text, Values, joined
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault at one step."""
-
     at: int
     clauses: tuple[str, ...]
     why: Text

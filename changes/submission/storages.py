@@ -66,7 +66,6 @@ class StorageShown:
 
 
 def storages_shown() -> list[StorageShown]:
-    """All storages there are."""
     live = set(Table.objects.filter(state=Table.State.LIVE).values_list("pk", flat=True))
     tables = [table for table in tables_ahead.tables_now().tables if table.table_id in live]
     with connection.cursor() as cursor:

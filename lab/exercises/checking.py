@@ -58,7 +58,6 @@ class Fault:
 
 
 def faults_of(book: Book, known: Known) -> list[Fault]:
-    """All faults of a book."""
     found = list(book.faults)
     if book.chapter is not None:
         found += _texts(book)
@@ -179,7 +178,6 @@ def _prediction(screen: Screen, task: Predict) -> Iterator[str]:
 
 
 def words_of(answer: Answer) -> str:
-    """An answer in words."""
     if isinstance(answer, Mapping):
         return ", ".join(f"{item}: {choice}" for item, choice in sorted(answer.items()))
     if isinstance(answer, frozenset):

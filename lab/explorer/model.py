@@ -480,7 +480,6 @@ def _check_storages(model: Model) -> None:
 
 
 def _form(model: Model) -> str:
-    """The form of a stage of this model."""
     if model.has_placements:
         return "old+new, such as public+delete-only"
     if model.foreign_key:

@@ -94,7 +94,6 @@ class Narrator:
         self.elements = elements_of(plain.model)[-len(self.names) :]
 
     def sentence(self, before: Config, step: Step, after: Config) -> Text:
-        """The sentence of a step that leads from `before` to `after`."""
         if step[0] in self.plain.names:
             return self._node(before, step, after)
         if step[0] == "fill":

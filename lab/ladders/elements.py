@@ -130,5 +130,4 @@ def marks_of(model: Model) -> tuple[Mark, ...]:
 
 
 def states_among(tiles: Sequence[str]) -> list[Stage]:
-    """The versions among tiles."""
     return [stage_named(tile) for tile in tiles if tile not in WORK]

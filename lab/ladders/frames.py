@@ -77,8 +77,6 @@ class Frame:
 
 
 def frame_from_json(body: Mapping[str, Any]) -> Frame:
-    """The frame that `to_json` wrote."""
-
     def cells(some: Sequence[Sequence[Any]]) -> tuple[Cell, ...]:
         return tuple(Cell(key, from_json(text), owner) for key, text, owner in some)
 
@@ -294,7 +292,6 @@ def _value(row: Cell) -> str:
 
 
 def _row(pair: Pair, pairs: Sequence[Pair]) -> Cell:
-    """A row, with its value where it has one."""
     value = next(
         (one.value for one in pairs if one.sort == "value" and one.key == "a" and _place_of(one) == _place_of(pair)),
         "",
@@ -310,7 +307,6 @@ def _place_of(pair: Pair) -> tuple[str, str, bool]:
 
 
 def _moving(pair: Pair, model: Model) -> Cell:
-    """A pair of the element that moves."""
     if pair.sort == "entry":
         value = pair.key.rpartition(": ")[2]
         text = Text("{value} → row {row}", {"value": value, "row": pair.row})

@@ -88,7 +88,6 @@ class Run:
 
 
 def run_from_json(body: Mapping[str, Any]) -> Run:
-    """The run that `to_json` wrote."""
     query = body["query"]
     return Run(
         body["anomaly"],
@@ -142,7 +141,6 @@ class Answered:
 
 
 def answered_from_json(body: Mapping[str, Any]) -> Answered:
-    """The answer that `to_json` wrote."""
     return Answered(
         Verdict(body["verdict"]),
         body["states"],

@@ -33,7 +33,6 @@ def session_of(plan: Plan, answer: Mapping[str, Any]) -> Session | None:
 
 
 def _part(plan: Plan, model: Mapping[str, Any]) -> Part | None:
-    """The part of the plan that this model stands for."""
     try:
         parts = parts_of(plan, nodes=model["nodes"])
     except BadModel:

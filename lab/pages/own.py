@@ -191,7 +191,6 @@ def _number(typed: str) -> int:
 
 
 def _page(request: HttpRequest, form: Form) -> dict[str, Any]:
-    """The form, and what there is to choose from."""
     tables = _there(Form(tables=CLUSTER)).tables if request.user.is_authenticated else ()
     known = [
         {

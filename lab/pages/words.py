@@ -45,7 +45,6 @@ def speaker() -> Callable[[Text], str]:
 
 @lru_cache(maxsize=TEMPLATES_MAX)
 def _translated(language: str, template: str) -> str:
-    """The template in `language`, which is that of the request."""
     return gettext(template)
 
 
@@ -60,7 +59,6 @@ def stage_words(*, kind: str | None = None) -> dict[str, str]:
 
 
 def clause_words(clause: str) -> str:
-    """A clause in words."""
     key = f"clause {clause}"
     return str(next(some[key] for some in (STAGE, *(load() for load in ADDED.values())) if key in some))
 

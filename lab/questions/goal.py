@@ -30,7 +30,6 @@ class Goal:
         return fault.clause in self.clauses if self.clauses else severity_of(fault, newest) is Severity.DAMAGE
 
     def of(self, faults: Iterable[Fault], newest: int) -> tuple[Fault, ...]:
-        """Those of `faults` that are looked for."""
         return tuple(fault for fault in faults if self.is_met_by(fault, newest))
 
     def to_json(self) -> dict[str, list[Any]]:

@@ -92,7 +92,6 @@ def regardless_of_names(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def from_json(body: Mapping[str, Any]) -> Question:
-    """The question that `to_json` wrote."""
     session = body["session"]
     asked_of = Session(session["setup"], session["parameters"], frozenset(session["left_out"]), tuple(session["steps"]))
     return Question(asked_of, body["at"], goal_from_json(body["goal"]), body["from_here"], body["any_rows"])

@@ -122,7 +122,6 @@ def row_text(descriptor: Descriptor, row: StoredRow) -> str:
 
 
 def value_text(column: Column, data: bytes) -> str:
-    """A value of a column as a literal."""
     return _decoded(column.type, data)
 
 
@@ -141,7 +140,6 @@ def key_text(descriptor: Descriptor, key: bytes) -> str:
 
 
 def pair_text(descriptor: Descriptor, pair: Pair) -> Sentence:
-    """One pair in words."""
     key, value = pair
     content = _content(descriptor, key, value)
     return Sentence("{subject}{content}", subject=subject(descriptor, key, value), content=content)

@@ -168,7 +168,6 @@ def _range_text(plain: Plain, read: Step) -> Text:
 
 
 def _fill_text(plain: Plain, step: Step) -> Text:
-    """A step of the fill as its button says it."""
     if step[1] == "purge":
         return Text("remove tombstones")
     number = step[2]

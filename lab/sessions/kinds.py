@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Show(Protocol):
-    """Shows a position of a session of one kind."""
-
     def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
 
 

@@ -111,7 +111,6 @@ class Names:
         return value
 
     def shown(self, shown: Shown) -> Shown:
-        """All that a session shows, in these names."""
         shown = self.texts_in(shown)
         if not self.versions and not self.words:
             return shown
@@ -145,7 +144,6 @@ class Names:
         return replace(node, name=self.word(node.name), leases=leases, transactions=transactions)
 
     def to_json(self) -> str:
-        """The names as the parameter of a session."""
         body: dict[str, Any] = {"words": dict(self.words), "values": list(self.values)}
         body |= {"versions": self.versions} if self.versions else {}
         return json.dumps(body, separators=(",", ":"), ensure_ascii=False)

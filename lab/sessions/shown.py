@@ -71,8 +71,6 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a table."""
-
     table: str
     number: int
     elements: tuple[Element, ...]
@@ -171,7 +169,6 @@ class Cluster:
 
     @property
     def present(self) -> tuple[Pair, ...]:
-        """The pairs that are there now."""
         return tuple(pair for pair in self.pairs if pair.is_there)
 
 

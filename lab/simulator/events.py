@@ -45,7 +45,6 @@ def habits(rng: Random, faults: frozenset[Fault]) -> Habits:
 
 
 def next_event(now: Situation) -> Event:
-    """The next event."""
     for _ in range(DRAWS_MAX):
         _, _, maker = now.rng.choices(KINDS, cum_weights=now.habits.weights)[0]
         made = maker(now)

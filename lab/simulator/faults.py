@@ -49,7 +49,6 @@ def faults_named(text: str) -> frozenset[Fault]:
 
 
 def names_of(faults: Iterable[Fault]) -> str:
-    """The faults as `faults_named` reads them."""
     chosen = frozenset(faults)
     left_out = [f"-{fault.value}" for fault in Fault if fault not in chosen]
     if len(left_out) < len(chosen) / 2:

@@ -188,7 +188,6 @@ def _rows(actor: str, output: list[str]) -> list[str]:
 
 
 def simulate(seed: int, setup: Setup, memory: Memory) -> Outcome:
-    """The run of a seed."""
     rng = Random(seed)
     simulation = Simulation(memory, setup.without)
     now = Situation(simulation.lab, rng, habits(rng, setup.faults), [])

@@ -231,7 +231,6 @@ def to_json(facts: Facts) -> Json:
 
 
 def from_json(kept: Mapping[str, Any]) -> Facts:
-    """The facts that `to_json` wrote."""
     walks = tuple(
         Walk(
             one["table_id"],

@@ -60,8 +60,6 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A mark in a lane."""
-
     kind: str
     x: float
     at: float

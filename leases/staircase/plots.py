@@ -49,7 +49,6 @@ def p99(second: Second) -> float | None:
 
 
 def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Plot:
-    """The curves of some figures of the seconds."""
     stretches = [_narrowed(stretch, axis) for stretch in _stretches(seconds)]
     shown = [one for stretch in stretches for one in stretch]
     top = max((value for figure in figures for value in _known(figure, shown)), default=0.0)

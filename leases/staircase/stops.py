@@ -27,7 +27,6 @@ class Stop:
 
 
 def stops(facts: Facts, axis: Axis) -> list[Stop]:
-    """The stops, in order."""
     happened = sorted(_happened(facts), key=lambda one: one[0])
     apart = APART
     while len(groups := _groups(happened, axis, apart)) > STOPS_MAX:

@@ -108,7 +108,6 @@ def _text(text: Text) -> Json:
 
 
 def worded(value: Any, say: Callable[[Text], str]) -> Any:
-    """The answer with each text in the words of `say`."""
     if isinstance(value, dict):
         if value.keys() == {TEXT}:
             return say(from_json(value[TEXT]))

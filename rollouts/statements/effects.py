@@ -251,7 +251,6 @@ class _Execution:
         self._answer.append(tuple(answer))
 
     def _new_rows(self, insert: Insert) -> Iterator[dict[str, Value]]:
-        """The rows to insert, with their defaults."""
         table = self._table
         names = insert.columns or table.public_names
         if insert.source is None:

@@ -35,8 +35,6 @@ def hidden(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table."""
-
     name: str
     type: Type
     is_required: bool = False
@@ -188,7 +186,6 @@ def check_reference(
 
 
 def applied(contents: Contents, writes: Iterable[Write]) -> dict[str, Rows]:
-    """The contents after the writes."""
     result: dict[str, Rows] = dict(contents)
     fresh: dict[str, dict[Identity, Values]] = {}
     for table, identity, values in writes:

@@ -58,8 +58,6 @@ class Finding:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of a search."""
-
     worlds: int = 0
     seconds: float = 0.0
     is_complete: bool = True

@@ -42,8 +42,6 @@ class Transaction(NamedTuple):
 
 
 class World(NamedTuple):
-    """One configuration."""
-
     stage: int
     rows: Rows
     meant: tuple[Meaning, ...]

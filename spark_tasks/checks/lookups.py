@@ -10,9 +10,11 @@ from catalog.elements import EXISTS, ColumnId
 from spark_tasks.checks import entry_merge
 from spark_tasks.checks.entry_merge import SPARSE
 from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
+from storage.asking import questions_of_entries, with_answers
 from storage.pairs import StoredRow, column_key, prefix
 from storage.postgres import get_sql, kv, next_low
 from storage.statements import columns_of, lookup
@@ -102,11 +104,13 @@ def copies_by_key(
     start = prefix(descriptor, descriptor.placement.id)
     wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
     rows: dict[bytes, dict[int, StoredRow]] = {}
+    ask = asking(connection)
     for storage in storages:
         found = there(connection, descriptor.table_id, storage, wanted)
         for row_key in row_keys:
             if column_key(start, row_key) in found:
                 values = {c: found.get(column_key(start, row_key, c)) for c in columns}
                 row = StoredRow(row_key, {c: v for c, v in values.items() if v is not None})
+                row = with_answers(descriptor, row, questions_of_entries, ask)
                 rows.setdefault(row_key, {})[storage] = row
     return rows

@@ -9,7 +9,7 @@ Every row is there whole when M = E (C4), and nothing else is when F = M (C5): a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -90,7 +90,7 @@ class PlacementJudge:
 
         Some rows at a time, in the order of their keys, as their pairs lie there; then index by index.
         """
-        whole = in_key_order(StoredRows(rows.keys, {c: rows.columns[c] for c in self.columns}, rows.orphans))
+        whole = in_key_order(replace(rows, columns={c: rows.columns[c] for c in self.columns}))
         homes = self._homes(whole)
         for first in range(0, len(whole), ROWS_AT_ONCE):
             some, theirs = whole.slice(first, ROWS_AT_ONCE), homes.slice(first, ROWS_AT_ONCE)
@@ -125,7 +125,7 @@ class PlacementJudge:
 
     def _expected(self, rows: StoredRows) -> dict[int, Pairs]:
         columns = {column: rows.columns[column] for column in self.columns}
-        whole = StoredRows(rows.keys, columns, rows.orphans)
+        whole = replace(rows, columns=columns)
         homes = self._homes(whole)
         parts: dict[int, list[Pairs]] = {}
         for storage in pc.unique(homes).to_pylist():

@@ -22,6 +22,7 @@ from storage import encoding
 from storage.arrow.columns import breaks, mismatched, missing
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, chosen
+from storage.asking import questions, with_answers
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.constraints import constraint_violations
 from storage.integrity.offenders import broken_row, broken_words, values_read
@@ -78,6 +79,8 @@ class ValueJudge:
 
     def _broken(self, constraint: Constraint, rows: StoredRows) -> Iterator[Violation]:
         for row in first_rows(rows):
+            if rows.ask is not None:
+                row = with_answers(self.descriptor, row, questions, rows.ask)
             for one in constraint_violations(self.descriptor, row):
                 if one.constraint is not None and one.constraint.id == constraint.id:
                     yield self._violation(constraint, row, broken_words(self.descriptor, row, one))

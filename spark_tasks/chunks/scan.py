@@ -24,10 +24,12 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
 from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import END, Pairs, concat, unpack
 from storage.arrow.rows import StoredRows
+from storage.asking import Ask
 from storage.encoding import PAYLOAD_BYTES
 from storage.page_sizes import ANY_LENGTH
 from storage.pairs import COLUMN, PREFIX, TABLE_BYTES, types_of_key
@@ -103,7 +105,7 @@ def _short_rows(
             return None
         parts.append(part)
         left -= len(part)
-    return rows_of_pairs(concat(parts), columns)
+    return rows_of_pairs(concat(parts), columns, asking(connection))
 
 
 def _block_ranges(
@@ -145,7 +147,7 @@ def _read(
     """The rows, whatever the lengths of keys and values."""
     pairs = _pairs(connection, descriptor, key_range, columns)
     assert pairs is not None, "nothing is too long"
-    return rows_of_pairs(pairs, columns)
+    return rows_of_pairs(pairs, columns, asking(connection))
 
 
 def _pairs(
@@ -181,7 +183,7 @@ def _pairs(
     return unpack(descriptor.table_id, count, ks, cs, values, k_sizes, value_sizes)
 
 
-def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId]) -> StoredRows:
+def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId], ask: Ask | None = None) -> StoredRows:
     """The rows of pairs in any order, all of them pairs of rows; pairs of other columns are left out."""
     ends = pc.binary_slice(pairs.keys, -COLUMN.size, END)
     keys = _cut(pairs.keys.filter(pc.equal(ends, COLUMN.pack(EXISTS))))
@@ -190,7 +192,7 @@ def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId]) -> StoredRows:
         mine = pairs.filter(pc.equal(ends, COLUMN.pack(column_id)))
         found[column_id], those = _by_row(keys, mine)
         orphans.append(those)
-    return StoredRows(keys, found, concat(orphans))
+    return StoredRows(keys, found, concat(orphans), ask)
 
 
 def _cut(keys: pa.Array) -> pa.Array:

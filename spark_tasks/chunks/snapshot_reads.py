@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 
 from catalog.elements import EXISTS, ColumnId, IndexId
+from spark_tasks.chunks.asking import asking
 from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
 from storage.arrow.encoding import Pairs
 from storage.arrow.packed_scan import PackedScan
@@ -83,7 +84,7 @@ def rows_and_pairs(
 ) -> Iterator[tuple[StoredRows, int]]:
     """Rows, and how many pairs were read meanwhile: over a whole range, what is too many belongs to no column."""
     wanted = tuple(columns)
-    reader = RowReader(wanted)
+    reader = RowReader(wanted, asking(connection))
     for page in pages(connection, table_id, key_range, None if every else (EXISTS, *wanted), lengths):
         yield reader.feed(page), len(page)
     yield reader.finish(), 0

@@ -23,6 +23,7 @@ from psycopg import errors
 
 from catalog.descriptor import Descriptor
 from catalog.text.job_nodes import loader_name
+from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import spaced
 from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
@@ -110,7 +111,7 @@ class Loader:
         """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
         for attempt in spaced(TRIES_MAX, first_s=0.004, longest_s=PAUSE_S_MAX):
             pinned = self._pins.newest()
-            rows = typed_rows(pinned.descriptor, texts, first)
+            rows = typed_rows(pinned.descriptor, texts, first, asking(self._rows))
             try:
                 self._put(pinned, rows, first)
             except psycopg.Error as error:

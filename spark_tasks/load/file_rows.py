@@ -38,6 +38,7 @@ from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of, listed
 from storage.arrow.rows import StoredRows, rows_of_batch
+from storage.asking import Ask
 from storage.derived import derived_columns
 from storage.integrity.clauses import row_words
 from storage.pairs import CannotDerive
@@ -47,7 +48,7 @@ class CannotLoad(Exception):
     """The file cannot be loaded; the message says which row or column and why."""
 
 
-def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int) -> StoredRows:
+def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int, ask: Ask | None = None) -> StoredRows:
     """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
     if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
         raise CannotLoad(f"table {descriptor.name} is {descriptor.state.value}: it takes no rows")
@@ -61,9 +62,9 @@ def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int
     count = len(next(iter(texts.values())))
     writes = {c: rule(c.kind, c.state).insert for c in descriptor.columns}
     given = [c for c, write in writes.items() if write is Write.PUT and c.derived is None]
-    rows = rows_of_batch(descriptor, {c.id: _typed(c, texts.get(c.name), count, first) for c in given})
+    rows = rows_of_batch(descriptor, {c.id: _typed(c, texts.get(c.name), count, first) for c in given}, ask)
     defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if writes[c] is Write.PUT_DEFAULT}
-    complete = _with_derived(descriptor, StoredRows(rows.keys, {**rows.columns, **defaults}, rows.orphans))
+    complete = _with_derived(descriptor, replace(rows, columns={**rows.columns, **defaults}))
     _require_lawful(descriptor, complete, first)
     return complete
 
@@ -75,7 +76,7 @@ def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
         derived = {c.id: derived_values(descriptor, c, rows) for c in put}
     except CannotDerive as cannot:
         raise CannotLoad(str(cannot)) from cannot
-    return StoredRows(rows.keys, {**rows.columns, **derived}, rows.orphans)
+    return replace(rows, columns={**rows.columns, **derived})
 
 
 def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> None:

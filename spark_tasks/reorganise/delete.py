@@ -20,6 +20,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId, Index, PlacementId, State
 from spark_tasks.chunks import chunk
+from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows, placement_of
@@ -211,7 +212,8 @@ class DeleteRows:
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         page = unpack(self.descriptor.table_id, *row)
-        rows = stored_rows(page, [column for column in self._columns if column != EXISTS])
+        columns = [column for column in self._columns if column != EXISTS]
+        rows = stored_rows(page, columns, asking(connection))
         count = self.descriptor.placement.storage_count(self.storages)
         for index in self._indexes:
             those = chosen(rows, accepted(self.descriptor, index, rows, now=True))

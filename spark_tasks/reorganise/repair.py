@@ -17,9 +17,11 @@ import psycopg
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
 from spark_tasks.chunks import chunk
+from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
+from storage.asking import questions_of_entries, with_answers
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import Act, Op, columns_of_entry_home, entry_bucket
@@ -103,7 +105,8 @@ class Repair:
             there = dict(connection.cursor(binary=True).execute(sql, lookup(wanted)).fetchall())
             if column_key(start, row_key) in there:
                 values = {wanted[key]: value for key, value in there.items() if wanted[key] != EXISTS}
-                return StoredRow(row_key, values)
+                row = StoredRow(row_key, values)
+                return with_answers(self.descriptor, row, questions_of_entries, asking(connection))
         return None
 
     def _duplicate(self, connection: Connection, storage: int, index: Index, row_key: bytes, key: bytes) -> Violation:

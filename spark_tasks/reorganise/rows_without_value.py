@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index
+from catalog.values.types import SqlType
 from expressions.rows import columns_of
 from spark_tasks.checks.row_checks import first_rows
 from spark_tasks.chunks import chunk, snapshot_reads
@@ -26,6 +27,7 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.rows import StoredRows, accepted, chosen, computed, entries_of, too_long
+from storage.asking import questions, with_answers
 from storage.derived import derived_value, encoded_derived
 from storage.integrity.clauses import Violation
 from storage.integrity.offenders import broken_row
@@ -69,17 +71,26 @@ class RowsWithoutValue:
 
     def _look(self, rows: StoredRows, storage: int, found: Finding) -> None:
         for clause, element, expression in self._computing():
-            has_value = computed(self.descriptor, rows, expression, "", _has_value(element), False, to=pa.bool_())
+            of, returns = _has_value(element), element.type if isinstance(element, Column) else SqlType.BOOLEAN
+            has_value = computed(self.descriptor, rows, expression, "", returns, of, False, to=pa.bool_())
             without = chosen(rows, pc.invert(has_value))
             columns = columns_of(expression)
-            named = (self._violation(clause, element, columns, storage, row) for row in first_rows(without))
+            first = self._first(without)
+            named = (self._violation(clause, element, columns, storage, row) for row in first)
             found.note(clause, _named(element), len(without), named)
         for index in self.elements.indexes_of(self.descriptor):
             within = chosen(rows, accepted(self.descriptor, index, rows, now=True))
             entries = entries_of(self.descriptor, self.descriptor.placement.id, index, within)
             without = chosen(within, too_long(entries.keys))
-            named = (self._violation("C4", index, index.column_ids, storage, row) for row in first_rows(without))
+            first = self._first(without)
+            named = (self._violation("C4", index, index.column_ids, storage, row) for row in first)
             found.note("C4", _named(index), len(without), named)
+
+    def _first(self, rows: StoredRows) -> Iterator[StoredRow]:
+        """As many rows as are named, with all that is asked about them."""
+        if rows.ask is None:
+            return first_rows(rows)
+        return (with_answers(self.descriptor, row, questions, rows.ask) for row in first_rows(rows))
 
     def _violation(
         self, clause: str, element: Column | Index, columns: Iterable[ColumnId], storage: int, row: StoredRow

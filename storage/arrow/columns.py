@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NOT_NULL, Column, Constraint, PlacementId
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from storage import encoding, pairs
 from storage.arrow.encoding import Pairs, concat, join
@@ -54,7 +55,9 @@ def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> 
     assert column.derived is not None, column
     what = f"column {column.name}"
     expression = column.derived.expression
-    return computed(descriptor, rows, expression, what, lambda value: encoded_derived(column, value), to=pa.binary())
+    return computed(
+        descriptor, rows, expression, what, column.type, lambda value: encoded_derived(column, value), to=pa.binary()
+    )
 
 
 def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
@@ -78,7 +81,8 @@ def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expressi
         except SqlError:
             return b""
 
-    return computed(descriptor, rows, expression, f"column {column.name}", encoded, b"", to=pa.binary())
+    what = f"column {column.name}"
+    return computed(descriptor, rows, expression, what, column.type, encoded, b"", to=pa.binary())
 
 
 def missing(column: Column, rows: StoredRows) -> pa.Array:
@@ -93,7 +97,8 @@ def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> 
     assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"
     assert constraint.expression is not None, constraint
     what = f"constraint {constraint.name}"
-    return computed(descriptor, rows, constraint.expression, what, lambda value: value is False, True, to=pa.bool_())
+    expression, to = constraint.expression, pa.bool_()
+    return computed(descriptor, rows, expression, what, SqlType.BOOLEAN, lambda value: value is False, True, to=to)
 
 
 def _any_null(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:

@@ -10,8 +10,8 @@
 A column pair whose row does not exist is an orphan (C1): it is set aside, never given to a neighbour.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeVar
 
@@ -22,9 +22,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
-from expressions.rows import columns_of, evaluator
+from expressions.rows import columns_of, evaluator, is_local
 from expressions.typed import PyValue
 from storage import encoding, pairs
+from storage.answers import Question
 from storage.arrow.buckets import buckets_of, storage_of
 from storage.arrow.encoding import (
     END,
@@ -40,6 +41,7 @@ from storage.arrow.encoding import (
     value_of_key,
 )
 from storage.arrow.key_order import key_order
+from storage.asking import Ask, answers_of, question_sql
 from storage.buckets import CUSTOM
 
 T = TypeVar("T")
@@ -49,11 +51,15 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Existing rows as their pairs say it: K(r), and for each column read the encoded values (null: no pair)."""
+    """Existing rows as their pairs say it: K(r), and for each column read the encoded values (null: no pair).
+
+    `ask` asks PostgreSQL for the values of expressions that are not computed here; rows made of these have the same.
+    """
 
     keys: pa.Array
     columns: Mapping[ColumnId, pa.Array]
     orphans: Pairs
+    ask: Ask | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -61,10 +67,10 @@ class StoredRows:
     def slice(self, start: int, length: int) -> "StoredRows":
         """Some of the rows; orphans are of none of them."""
         columns = {column_id: values.slice(start, length) for column_id, values in self.columns.items()}
-        return StoredRows(self.keys.slice(start, length), columns, self.orphans.slice(0, 0))
+        return StoredRows(self.keys.slice(start, length), columns, self.orphans.slice(0, 0), self.ask)
 
 
-def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
+def stored_rows(page: Pairs, columns: Iterable[ColumnId], ask: Ask | None = None) -> StoredRows:
     """The rows of `page`, which holds whole rows in key order; of other columns' pairs nothing is kept."""
     suffixes = pc.binary_slice(page.keys, -pairs.COLUMN.size, END)
     is_row = pc.equal(suffixes, pairs.COLUMN.pack(EXISTS))
@@ -77,7 +83,7 @@ def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
     for column_id in columns:
         mask = pc.and_not(pc.equal(suffixes, pairs.COLUMN.pack(column_id)), is_orphan)
         found[column_id] = _by_row(page.values.filter(mask), numbers.filter(mask), len(row_keys))
-    return StoredRows(row_keys, found, page.filter(is_orphan))
+    return StoredRows(row_keys, found, page.filter(is_orphan), ask)
 
 
 def _by_row(values: pa.Array, numbers: pa.Array, count: int) -> pa.Array:
@@ -91,8 +97,8 @@ def _by_row(values: pa.Array, numbers: pa.Array, count: int) -> pa.Array:
 class RowReader:
     """Turns pages of a scan into rows; a row that a page may have cut is kept back for the next one."""
 
-    def __init__(self, columns: Iterable[ColumnId]) -> None:
-        self._columns = tuple(columns)
+    def __init__(self, columns: Iterable[ColumnId], ask: Ask | None = None) -> None:
+        self._columns, self._ask = tuple(columns), ask
         self._kept = concat([])
 
     def feed(self, page: Pairs) -> StoredRows:
@@ -100,12 +106,12 @@ class RowReader:
         joined = concat([self._kept, page]) if len(self._kept) else page
         last = _last_row(joined)
         self._kept = joined.slice(last)
-        return stored_rows(joined.slice(0, last), self._columns)
+        return stored_rows(joined.slice(0, last), self._columns, self._ask)
 
     def finish(self) -> StoredRows:
         """The last row."""
         kept, self._kept = self._kept, concat([])
-        return stored_rows(kept, self._columns)
+        return stored_rows(kept, self._columns, self._ask)
 
 
 def _last_row(page: Pairs) -> int:
@@ -136,6 +142,7 @@ def computed(
     rows: StoredRows,
     expression: str,
     what: str,
+    returns: SqlType,
     of: Callable[[PyValue], T],
     otherwise: T | None = None,
     *,
@@ -143,20 +150,26 @@ def computed(
 ) -> pa.Array:
     """`of` the value of an expression of the schema for each row: what `pairs.computed` says, for all of them.
 
-    Python computes it row by row; rows that are equal in the one column it reads share one computation, and its
-    outcome is handed out by Arrow. For a row that has no value: `otherwise`, or `CannotDerive` when that is None.
+    Python computes it row by row, or PostgreSQL for all of them at once (`StoredRows.ask`). Rows that are equal in the
+    one column it reads share one computation, and its outcome is handed out by Arrow. For a row that has no value:
+    `otherwise`, or `CannotDerive` when that is None.
     """
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
     encoded, places = [encoded_column(descriptor, rows, column) for column in columns], None
     if len(encoded) == 1:
         folded = encoded[0].dictionary_encode()
         encoded, places = [folded.dictionary], folded.indices
-    values = zip(*(listed(c.type, decode(c.type, e)) for c, e in zip(columns, encoded, strict=True)), strict=True)
-    value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
+    count = len(encoded[0]) if columns else len(rows)
+    if is_local(descriptor, expression):
+        values = _evaluated(descriptor, expression, columns, encoded, count)
+    else:
+        values = _answered(descriptor, rows, expression, returns, encoded, count)
     found: list[T] = []
-    for row in values if columns else [()] * len(rows):
+    for value in values:
         try:
-            found.append(of(value_of(dict(zip(ids, row, strict=True)))))
+            if isinstance(value, SqlError):
+                raise value
+            found.append(of(value))
         except SqlError as error:
             if otherwise is None:
                 at = len(found) if places is None else pc.index(places, len(found)).as_py()
@@ -165,11 +178,45 @@ def computed(
     return pa.array(found, to) if places is None else pa.array(found, to).take(places)
 
 
-def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array]) -> StoredRows:
+def _evaluated(
+    descriptor: Descriptor, expression: str, columns: Sequence[Column], encoded: Sequence[pa.Array], count: int
+) -> Iterator[PyValue | SqlError]:
+    """The value that the evaluator finds for each of so many rows, or its error."""
+    value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
+    values = zip(*(listed(c.type, decode(c.type, e)) for c, e in zip(columns, encoded, strict=True)), strict=True)
+    for row in values if columns else [()] * count:
+        try:
+            yield value_of(dict(zip(ids, row, strict=True)))
+        except SqlError as error:
+            yield error
+
+
+def _answered(
+    descriptor: Descriptor,
+    rows: StoredRows,
+    expression: str,
+    returns: SqlType,
+    encoded: Sequence[pa.Array],
+    count: int,
+) -> Iterator[PyValue | SqlError]:
+    """PostgreSQL's answer for each of so many rows; equal ones are asked for once."""
+    ask = rows.ask
+    assert ask is not None, f"nothing can be asked for {expression}"
+    inputs = zip(*(one.to_pylist() for one in encoded), strict=True) if encoded else [()] * count
+    questions = [Question(expression, returns, tuple(one)) for one in inputs]
+    sql, answers = question_sql(descriptor, expression, returns), dict[Question, PyValue | SqlError]()
+    different = list(dict.fromkeys(questions))
+    for first in range(0, len(different), ROWS_AT_ONCE):
+        some = different[first : first + ROWS_AT_ONCE]
+        answers |= answers_of(some, lambda arrays: ask(sql, arrays))
+    yield from (answers[one] for one in questions)
+
+
+def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array], ask: Ask | None = None) -> StoredRows:
     """Typed columns as stored rows. Columns not given have no pair."""
     encoded = {c.id: encode_value(c.type, columns[c.id]) for c in descriptor.columns if c.id in columns}
     keys = join(*(key_of(column.type, encoded.pop(column.id)) for column in descriptor.key_columns))
-    return StoredRows(keys, encoded, concat([]))
+    return StoredRows(keys, encoded, concat([]), ask)
 
 
 def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) -> Pairs:
@@ -193,10 +240,12 @@ def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: boo
     what, otherwise, masks = f"the condition of index {index.name}", False if now else None, []
     for first in range(0, len(rows), ROWS_AT_ONCE):
         some = rows.slice(first, ROWS_AT_ONCE)
-        masks.append(
-            computed(descriptor, some, index.where, what, lambda value: value is True, otherwise, to=pa.bool_())
-        )
+        masks.append(computed(descriptor, some, index.where, what, SqlType.BOOLEAN, _is_true, otherwise, to=pa.bool_()))
     return pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())
+
+
+def _is_true(value: PyValue) -> bool:
+    return value is True
 
 
 def in_key_order(rows: StoredRows) -> StoredRows:
@@ -204,7 +253,7 @@ def in_key_order(rows: StoredRows) -> StoredRows:
     order = key_order(rows.keys)
     if order is None:
         return rows
-    return StoredRows(rows.keys.take(order), {c: v.take(order) for c, v in rows.columns.items()}, rows.orphans)
+    return replace(rows, keys=rows.keys.take(order), columns={c: v.take(order) for c, v in rows.columns.items()})
 
 
 def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
@@ -212,7 +261,7 @@ def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
     if mask is None:
         return rows
     columns = {column_id: values.filter(mask) for column_id, values in rows.columns.items()}
-    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
+    return replace(rows, keys=rows.keys.filter(mask), columns=columns)
 
 
 def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:

@@ -8,8 +8,6 @@ end_to_end  an index as its submitter feels it
 scale/      cost against size
 fill        fills beside writers, and alone
 jobs        loads, the other data jobs, and scans: rows per second
-kinds       changes of every kind
-resharding  flights spread by another key beside traffic, and back
 statements  statements through a node
 requests    requests of crud: their check, their reload, beside SQL
 crowd       a hundred lease machines

@@ -59,7 +59,6 @@ def long_session(name: str, seed: int) -> Session:
 
 
 def answers(session: Session) -> Iterator[float]:
-    """Seconds of each answer."""
     choice = random.Random(len(session.steps))
     for _ in range(ANSWERS):
         at = choice.randrange(len(session.steps) + 1)

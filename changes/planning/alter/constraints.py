@@ -29,7 +29,6 @@ from expressions.rows import is_local, value_of
 
 
 def add_check(sketch: Sketch, check: NewCheck) -> None:
-    """ADD CHECK."""
     constraint = sketch.add_check(check)
     _check_fill_values(sketch, constraint, check)
     sketch.dangers.append(
@@ -108,7 +107,6 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
 
 
 def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
-    """DROP CONSTRAINT."""
     name = action.name
     own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
     constraint = next((one for one in own if one.name == name.text), None)

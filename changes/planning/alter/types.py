@@ -48,7 +48,6 @@ def is_stored_alike(action: SetType, table: Descriptor) -> bool:
 
 
 def set_type(sketch: Sketch, action: SetType) -> None:
-    """ALTER COLUMN .. TYPE."""
     column = column_there(sketch, action.column)
     if column.type is action.type and column.length == action.length and action.using is None:
         sketch.notices.append(f"column {column.name} is of type {column.type_name} already, skipping")

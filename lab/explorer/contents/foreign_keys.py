@@ -59,7 +59,6 @@ THERE = b""
 
 
 def effects_of(model: Model, program: Program | None = None) -> Effects:
-    """The effects of a model, whatever it is of."""
     if model.foreign_key:
         return LinkedEffects(model, program)
     return SelfEffects(model, program) if model.refers_to_itself else Effects(model, program)

@@ -29,7 +29,6 @@ Row = tuple[object, ...]
 
 
 def row_of(statement: Statement) -> Row:
-    """The row that a statement is about."""
     what, row, _ = statement
     return ("parent", row) if what in OF_PARENTS else (row,)
 

@@ -198,7 +198,6 @@ class Drawing:
 
     @cached_property
     def _rows(self) -> Mapping[bytes, StoredRow]:
-        """The rows there are, by their keys."""
         return {row.key: row for row in self._stored}
 
     def _is_orphan(self, name: PairName, owner: bytes | None) -> bool:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
 from catalog.values.types import SqlType
+from expressions.errors import SqlError
 from storage import encoding, pairs
 from storage.arrow import columns as arrow_columns
 from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
+from storage.asking import questions, with_answers
 from storage.derived import derived_value, matches
 from storage.integrity.constraints import constraint_violations
 from tests.rounds import drawn
@@ -180,3 +182,61 @@ def test_values_of_every_type_are_derived(sql_type: SqlType, data: st.DataObject
     found = arrow_columns.derived_values(descriptor, twin, page_of(descriptor, rows))
     assert found.to_pylist() == [derived_value(descriptor, twin, row) for row in rows]
     assert found.type == pa.binary()
+
+
+# --- what PostgreSQL is asked for
+
+ASKED = 'reverse("#2")'
+
+
+def reversed_texts(arrays: list[list[bytes]]) -> list[bytes | None]:
+    """What PostgreSQL answers; it has no value for a text with an x."""
+    [names] = ([encoding.decode(SqlType.TEXT, data)[0] for data in column] for column in arrays)
+    if any(name is not None and "x" in name for name in names):
+        raise SqlError("22000", "no text with an x")
+    return [text(None if name is None else name[::-1]) for name in names]
+
+
+def asked_twin() -> tuple[Descriptor, Column]:
+    twin = Column(TWIN, "twin", SqlType.TEXT, State.WRITE_ONLY, filling=True, derived=Derivation(NAME, ASKED, None))
+    return replace(PLAIN, columns=(*PLAIN.columns, twin)), twin
+
+
+@given(rows=stored())
+def test_values_that_postgresql_computes_are_those_of_each_row_by_itself(rows: list[pairs.StoredRow]) -> None:
+    descriptor, twin = asked_twin()
+    page = replace(page_of(descriptor, rows), ask=lambda sql, arrays: reversed_texts(arrays))
+
+    def asked(row: pairs.StoredRow) -> bytes | None:
+        row = with_answers(descriptor, row, questions, lambda sql, arrays: reversed_texts(arrays))
+        try:
+            return derived_value(descriptor, twin, row)
+        except pairs.CannotDerive:
+            return None
+
+    expected = [asked(row) for row in rows]
+    if None in expected:
+        with pytest.raises(pairs.CannotDerive, match="no text with an x"):
+            arrow_columns.derived_values(descriptor, twin, page)
+        return
+    assert arrow_columns.derived_values(descriptor, twin, page).to_pylist() == expected
+
+
+def test_equal_rows_are_asked_for_once_and_only_halves_with_a_row_that_fails_again() -> None:
+    descriptor, twin = asked_twin()
+    names = ["a", "b", "a", "c", "d", "b", "x"]
+    rows = [pairs.StoredRow(user(n, None).key, {NAME: text(name)}) for n, name in enumerate(names)]
+    asked: list[int] = []
+
+    def ask(sql: str, arrays: list[list[bytes]]) -> list[bytes | None]:
+        asked.append(len(arrays[0]))
+        return reversed_texts(arrays)
+
+    page = replace(page_of(descriptor, rows), ask=ask)
+    with pytest.raises(pairs.CannotDerive, match="row id = 6"):
+        arrow_columns.derived_values(descriptor, twin, page)
+    assert asked[0] == 5
+    assert sum(asked) <= 5 + 5 + 3 + 3
+    asked.clear()
+    arrow_columns.derived_values(descriptor, twin, page.slice(0, 6))
+    assert asked == [4]

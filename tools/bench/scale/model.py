@@ -56,5 +56,4 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def models(points: Sequence[Point]) -> dict[str, Model]:
-    """A model of each cost."""
     return {name: fit([(point.rows, cost(point)) for point in points]) for name, _, cost in COSTS}

@@ -1,0 +1,42 @@
+"""Questions of a worker to PostgreSQL about rows that it reads or writes: see `storage.asking`.
+
+They are asked as the reader role, in the transaction that the worker has begun or in one of their own. Nothing of what
+is set for them stays, and a question that fails ends no transaction.
+"""
+
+from collections.abc import Sequence
+
+import psycopg
+
+from expressions.errors import SqlError
+from spark_tasks.chunks.chunk import Connection
+from storage.asking import Ask
+from storage.postgres import USERS_SETTINGS
+from storage.reader.role import READER
+
+OF_THE_STORE = ("08", "25", "40", "53", "55", "57", "58", "XX")
+"""Classes of errors that no value of a row causes."""
+AS_READER = "; ".join(
+    [
+        f"SET LOCAL ROLE {READER}",
+        "SET LOCAL search_path = pg_catalog, pg_temp",
+        *(f"SET LOCAL {name} = '{value}'" for name, value in USERS_SETTINGS.items()),
+    ]
+)
+
+
+def asking(connection: Connection) -> Ask:
+    """Asks by this session."""
+
+    def ask(sql: str, arrays: list[list[bytes]]) -> Sequence[bytes | None]:
+        try:
+            with connection.transaction(force_rollback=True):
+                connection.execute(AS_READER)
+                cursor = psycopg.RawCursor(connection)
+                return [data for (data,) in cursor.execute(sql, arrays, binary=True).fetchall()]
+        except psycopg.Error as error:
+            if error.sqlstate is None or error.sqlstate.startswith(OF_THE_STORE):
+                raise
+            raise SqlError(error.sqlstate, error.diag.message_primary or str(error)) from error
+
+    return ask
