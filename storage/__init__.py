@@ -8,6 +8,7 @@ reads            the columns that an element reads
 derived          columns that follow from another
 answers          values of expressions that PostgreSQL computes, as they come with a row
 asking           the questions for them, and the statement that answers those of many rows
+answering        asks them by a session of psycopg
 commit_outcomes  what the store's answer proves about a COMMIT whose session was lost (T7)
 store            the interface, and a store in memory
 postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration

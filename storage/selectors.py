@@ -12,6 +12,8 @@ from django.db import OperationalError, ProgrammingError, connection, transactio
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId, PlacementId, State
+from storage.answering import asking
+from storage.asking import asks, questions_of_entries, with_answers
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
 from storage.derived import derived_columns
@@ -102,8 +104,11 @@ def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
     stored: Stored = {}
     with _reading() as cursor:
         own = _own_pairs(cursor, descriptor, key)
-        stored = own | _entries(cursor, descriptor, entry_keys(descriptor, read_row(descriptor, key, own)))
-    return row_shown(descriptor, key, stored, Layout(settings.BUCKET_COUNT, settings.STORAGE_COUNT))
+        row = read_row(descriptor, key, own)
+        stored = own | _entries(cursor, descriptor, entry_keys(descriptor, row))
+        if asks(descriptor):
+            row = with_answers(descriptor, row, questions_of_entries, asking(connection.connection))
+    return row_shown(descriptor, key, stored, Layout(settings.BUCKET_COUNT, settings.STORAGE_COUNT), row.answers)
 
 
 @contextmanager

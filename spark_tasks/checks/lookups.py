@@ -10,9 +10,9 @@ from catalog.elements import EXISTS, ColumnId
 from spark_tasks.checks import entry_merge
 from spark_tasks.checks.entry_merge import SPARSE
 from spark_tasks.chunks import snapshot_reads
-from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
+from storage.answering import asking
 from storage.arrow.encoding import Pairs
 from storage.asking import questions_of_entries, with_answers
 from storage.pairs import StoredRow, column_key, prefix

@@ -4,7 +4,6 @@ chunk            a transaction that may still write, and leaves its mark
 scan             the rows of a range as a fill reads them: in one statement, in parts where they are many
 snapshot_reads   one snapshot for many reads: pairs in pages, in key order; a key space cut into ranges
 packed_keys      a column of keys as a parameter
-asking           values of rows that PostgreSQL is asked for
 entry_placement  on which storage entries lie
 verify_progress  how far a verification has come
 """

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
 from spark_tasks.chunks import snapshot_reads
-from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
+from storage.answering import asking
 from storage.arrow.encoding import END, Pairs, concat, unpack
 from storage.arrow.rows import StoredRows
 from storage.asking import Ask

@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 
 from catalog.elements import EXISTS, ColumnId, IndexId
-from spark_tasks.chunks.asking import asking
 from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
+from storage.answering import asking
 from storage.arrow.encoding import Pairs
 from storage.arrow.packed_scan import PackedScan
 from storage.arrow.rows import RowReader, StoredRows

@@ -23,13 +23,13 @@ from psycopg import errors
 
 from catalog.descriptor import Descriptor
 from catalog.text.job_nodes import loader_name
-from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import spaced
 from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
 from spark_tasks.load.leased_versions import Pinned, Pins
 from spark_tasks.load.loader_node import Membership, NotLeasable, PseudoNode
 from storage import postgres
+from storage.answering import asking
 from storage.arrow.encoding import Pairs, copy_payload
 from storage.arrow.rows import StoredRows
 from storage.mutations import Act

@@ -20,10 +20,10 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId, Index, PlacementId, State
 from spark_tasks.chunks import chunk
-from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows, placement_of
+from storage.answering import asking
 from storage.arrow.encoding import unpack
 from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.mutations import source_columns

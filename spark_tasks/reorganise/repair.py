@@ -17,10 +17,10 @@ import psycopg
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
 from spark_tasks.chunks import chunk
-from spark_tasks.chunks.asking import asking
 from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
+from storage.answering import asking
 from storage.asking import questions_of_entries, with_answers
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry

@@ -19,6 +19,7 @@ from catalog.elements import EXISTS, Column, Index, Kind, Placement, State
 from catalog.states import Read, rule
 from catalog.values.types import parse_text
 from storage import encoding
+from storage.answers import NO_ANSWERS, Answers
 from storage.browser.segments import SHOWN_BYTES_MAX, Segment, key_segments, key_values, value_segments
 from storage.buckets import storage_of
 from storage.mutations import PUTS, entry_bucket
@@ -133,9 +134,11 @@ def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:
     return [entry_pair(descriptor, p, i, row)[0] for p in descriptor.placements for i in descriptor.indexes]
 
 
-def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout) -> Shown:
+def row_shown(
+    descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout, answers: Answers = NO_ANSWERS
+) -> Shown:
     """Everything of one row, from its pairs: those in `ranges`, and those of `entry_keys`."""
-    row = read_row(descriptor, key, stored)
+    row = read_row(descriptor, key, stored)._replace(answers=answers)
     existence = column_key(prefix(descriptor, descriptor.placement.id), key)
     exists = _live(stored.get(existence, ())) is not None
     slots: list[Slot] = []

@@ -11,13 +11,13 @@ from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.rows import is_local
 from spark_tasks.checks.audit import Report, audit_table
-from spark_tasks.chunks.asking import asking
 from spark_tasks.load.chunk import Loader
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import PseudoNode
 from spark_tasks.models import Kind, LoadJob, ReorgRun
 from spark_tasks.services import close_run
 from storage import encoding
+from storage.answering import asking
 from storage.asking import question_sql
 from storage.encoding import encode
 from storage.pairs import column_key, entry_pair, prefix

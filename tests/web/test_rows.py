@@ -50,6 +50,22 @@ def test_reading_within_a_snapshot_leaves_its_settings(flights: Table) -> None:
         assert cursor.fetchall() == before
 
 
+@pytest.mark.parametrize(("dest", "why"), [("BOS", "missing"), ("A", "no entry")])
+def test_postgres_says_which_rows_an_index_leaves_out(client_of: ClientOf, flights: Table, dest: str, why: str) -> None:
+    """Its condition is one that only PostgreSQL computes."""
+    row = Descriptor.objects.filter(table=flights).latest("version")
+    table = from_json(row.body)
+    where = f"""jsonb_path_exists(to_jsonb("#{table.columns[1].id}"), '$ ? (@ starts with "B")')"""
+    public = replace(table, indexes=tuple(replace(one, where=where, state=State.PUBLIC) for one in table.indexes))
+    row.body = public.to_json()
+    row.save()
+    put_row(flights, 1, dest)
+    slots = selectors.stored_row(public, encoding.encode(SqlType.BIGINT, 1)).slots
+    [slot] = [one for one in slots if one.name == "by_dest"]
+    assert (slot.stored, slot.why) == ("none", why)
+    assert client_of("lea").get(f"/tables/{flights.pk}/row/?value=1").status_code == 200
+
+
 def test_the_pair_browser_leads_to_the_row(client_of: ClientOf, flights: Table) -> None:
     put_row(flights, 1, "BOS")
     client = client_of("lea")

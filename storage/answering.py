@@ -1,15 +1,15 @@
-"""Questions of a worker to PostgreSQL about rows that it reads or writes: see `storage.asking`.
+"""Questions to PostgreSQL about rows, asked by a session of psycopg: see `storage.asking`.
 
-They are asked as the reader role, in the transaction that the worker has begun or in one of their own. Nothing of what
+They are asked as the reader role, in the transaction that the session has begun or in one of their own. Nothing of what
 is set for them stays, and a question that fails ends no transaction.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 
 from expressions.errors import SqlError
-from spark_tasks.chunks.chunk import Connection
 from storage.asking import Ask
 from storage.postgres import USERS_SETTINGS
 from storage.reader.role import READER
@@ -25,7 +25,7 @@ AS_READER = "; ".join(
 )
 
 
-def asking(connection: Connection) -> Ask:
+def asking(connection: "psycopg.Connection[Any]") -> Ask:
     """Asks by this session."""
 
     def ask(sql: str, arrays: list[list[bytes]]) -> Sequence[bytes | None]:
