@@ -19,6 +19,7 @@ from functools import partial
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, PlacementId, State, TableId
 from catalog.text.sentence import Sentence
+from storage.answers import NO_ANSWERS, Answers
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
 from storage.encoding import Undecodable
@@ -91,14 +92,16 @@ def check(
     buckets: int = BUCKETS,
     referenced: Iterable[Referenced] = (),
     first: int | None = None,
+    answers: Answers = NO_ANSWERS,
 ) -> list[Violation]:
     """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`.
 
     `unfinished` names public elements whose change has not ended: tombstones of theirs are allowed still.
     `referenced` are the tables that its foreign keys refer to, itself apart; without one, C6 can't be judged. `first`
-    is the number of storages that the cluster began with (None: all that there are).
+    is the number of storages that the cluster began with (None: all that there are). `answers` are PostgreSQL's for
+    the rows. Raises `Unanswered`.
     """
-    table = _Table(descriptor, storages, unfinished, buckets, first or len(storages))
+    table = _Table(descriptor, storages, unfinished, buckets, first or len(storages), answers)
     tables = {descriptor.table_id: Referenced(descriptor, storages, first)} | {
         r.descriptor.table_id: r for r in referenced
     }
@@ -134,7 +137,13 @@ class _Table:
     """The pairs of a table read once: rows by placement, names of all keys."""
 
     def __init__(
-        self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int, first: int
+        self,
+        descriptor: Descriptor,
+        storages: Sequence[Pairs],
+        unfinished: frozenset[str],
+        buckets: int,
+        first: int,
+        answers: Answers,
     ) -> None:
         self.descriptor, self.storages, self.unfinished, self.buckets = descriptor, storages, unfinished, buckets
         self.first = first
@@ -142,7 +151,7 @@ class _Table:
         for placement in descriptor.placements:
             for number, pairs in enumerate(storages, 1):
                 for row in rows_of(descriptor, placement, sorted(pairs.items())):
-                    self.rows[placement.id].setdefault(row.key, {})[number] = row
+                    self.rows[placement.id].setdefault(row.key, {})[number] = row._replace(answers=answers)
 
     def home(self, placement: Placement, bucket: int) -> int:
         return storage_of(bucket, placement.storage_count(self.first), self.buckets)

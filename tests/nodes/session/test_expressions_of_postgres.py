@@ -1,10 +1,13 @@
 """Statements on schemas with expressions that only PostgreSQL computes, from CREATE to DROP, through a node."""
 
+from threading import Event, Thread
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import errors
+
+from tests.nodes.conftest import Cluster
 
 pytestmark = pytest.mark.usefixtures("worker")
 PATH = "jsonb_path_exists(doc, '$.a ? (@ >= 0)')"
@@ -39,6 +42,53 @@ def test_a_table_of_a_transaction_may_have_one(n1: Any) -> None:
         with pytest.raises(errors.CheckViolation), n1.transaction():
             n1.execute("""INSERT INTO inside VALUES (3, '{"a": -1}')""")
     assert n1.execute("SELECT id FROM inside ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+LARGE = "jsonb_path_exists(doc, '$.a ? (@ > 9)')"
+
+
+def test_rows_get_an_index_and_a_check_while_others_are_written(cluster: Cluster, n1: Any, n2: Any) -> None:
+    table = f"there{next(cluster.serial)}"
+    n1.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, doc jsonb, n int)")
+    n1.execute(f"INSERT INTO {table} SELECT i, jsonb_build_object('a', i), i FROM generate_series(1, 40) AS i")
+    written, numbers = Event(), list[int]()
+
+    def write() -> None:
+        number = 100
+        with cluster.connect("n2") as connection:
+            while not written.is_set():
+                number += 1
+                connection.execute(f"INSERT INTO {table} VALUES ({number}, jsonb_build_object('a', {number % 20}), 1)")
+                other = f"jsonb_build_object('a', {number % 15})"
+                connection.execute(f"UPDATE {table} SET doc = {other} WHERE id = {number % 40}")
+                connection.execute(f"DELETE FROM {table} WHERE id = {number - 3}")
+                numbers.append(number)
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        n1.execute(f"CREATE INDEX {table}_large ON {table} (n) WHERE {LARGE}")
+        n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT sane CHECK ({PATH})")
+    finally:
+        was_writing = writer.is_alive()
+        written.set()
+        writer.join()
+    assert was_writing, "no statement of its own has failed"
+    assert len(numbers) > 10
+    assert cluster.violations(table) == []
+    with pytest.raises(errors.CheckViolation):
+        n2.execute(f"""INSERT INTO {table} VALUES (99, '{{"a": -1}}', 1)""")
+    n1.execute(f"DROP INDEX {table}_large")
+    assert cluster.violations(table) == []
+
+
+def test_a_row_that_breaks_such_a_check_is_named(cluster: Cluster, n1: Any) -> None:
+    table = f"there{next(cluster.serial)}"
+    n1.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, doc jsonb)")
+    n1.execute(f"""INSERT INTO {table} VALUES (7, '{{"a": -1}}'), (8, '{{"a": 1}}')""")
+    with pytest.raises(psycopg.Error, match="row id = 7") as caught:
+        n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT sane CHECK ({PATH})")
+    assert caught.value.sqlstate == "23514"
 
 
 @pytest.mark.parametrize(
