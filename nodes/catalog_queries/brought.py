@@ -14,7 +14,7 @@ from typing import Any
 
 from catalog.text.sql_names import literal
 from nodes.catalog_views import fixed, own
-from nodes.catalog_views.relations import RELATIONS, empty_of
+from nodes.catalog_views.relations import RELATIONS
 from nodes.context import Environment
 from nodes.session.functions.values import SessionValues
 from storage.shadow.alters import OWNER
@@ -40,18 +40,12 @@ async def rows_of(env: Environment, known: SessionValues, relation: str) -> list
     if of_session is not None:
         return of_session
     if relation in fixed.MADE:
-        return _filled(relation, fixed.MADE[relation](known["user"]))
+        return [dict(row) for row in fixed.MADE[relation](known["user"])]
     if relation in own.ASKED:
         return await env.directory.rows(own.ASKED[relation])
     if relation == own.ELEMENTS:
         return [dict(row) for row in own.element_rows(await env.directory.tables())]
     return None
-
-
-def _filled(relation: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with a value in each column of which there is nothing to tell."""
-    nothing = {column.name: empty_of(column.type) for column in RELATIONS[relation]}
-    return [{**nothing, **row} for row in rows]
 
 
 def as_rows(relation: str, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -67,8 +61,7 @@ def as_rows(relation: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _selected(relation: str, otherwise: Mapping[str, str]) -> Sequence[str]:
-    names = [column.name for column in RELATIONS[relation]]
-    return [f'{otherwise[name]} AS "{name}"' if name in otherwise else f'"{name}"' for name in names]
+    return [f'{otherwise[name]} AS "{name}"' if name in otherwise else f'"{name}"' for name in RELATIONS[relation]]
 
 
 def _shown(value: Any) -> str:
@@ -112,7 +105,7 @@ def of_shadow(relation: str, database: str, owner: str) -> str | None:
 def _of_standard(relation: str, database: str, owner: str) -> str:
     """The name of the database, and that of who owns everything, are the cluster's."""
     otherwise = dict(READ_ONLY_VIEWS.get(relation, {}))
-    for column in (column.name for column in RELATIONS.get(relation, ())):
+    for column in RELATIONS.get(relation, ()):
         kind = "::information_schema.sql_identifier"
         if column.endswith("_catalog") or column == "catalog_name":
             otherwise[column] = f"CASE WHEN \"{column}\" IS NOT NULL THEN '{database}'{kind} END"
@@ -125,7 +118,7 @@ def _of_standard(relation: str, database: str, owner: str) -> str:
 
 def _counted(relation: str) -> str | None:
     """Tables or indexes by name, without numbers that nobody has counted."""
-    columns = {column.name for column in RELATIONS[relation]}
+    columns = RELATIONS[relation]
     if "relname" not in columns:
         return None
     tables = "pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.text.descriptors import elements
-from nodes.catalog_views.values import DATABASE, Row
+from nodes.catalog_views.fixed import DATABASE, Row
 
 ELEMENTS = "schemalab.elements"
 ROWS_MAX = 1000

@@ -2,7 +2,7 @@
 
     all rows       SELECT .. WHERE .. ORDER BY ..             sorted by PostgreSQL, relayed as they come
     the first n    41 · 1   41 · 3   30 · 8 ..                places of the order, page by page from all storages;
-                   the same SELECT of just these rows         no more are read than are wanted
+    or `pairs`     the same SELECT of just these rows         no more are read than are wanted now
 
 A *place* is what orders a row: its indexed values, then its primary key, encoded. A public index has an entry of every
 row (C4), and keys sort as PostgreSQL does (`storage.encoding`).
@@ -94,7 +94,9 @@ class OrderedRead:
         )
         if window.first == 0:
             return
-        if window.bucket is None and not is_hidden and (window.first is not None or window.beyond is not None):
+        is_streamed = self.request.call.operation.verb == "pairs"
+        is_bounded = window.first is not None or window.beyond is not None or is_streamed
+        if is_bounded and window.bucket is None and not is_hidden:
             async for rows in self._by_keys(text):
                 yield rows
             return

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from expressions.sqltypes import parameter_type
+from nodes.catalog_views.fixed import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
 from nodes.catalog_views.relations import RELATIONS
-from nodes.catalog_views.values import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
 from nodes.clients.cursors import Cursor
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Connection
@@ -93,4 +93,4 @@ def kerberos_rows(connections: Iterable[Connection]) -> list[dict[str, Any]]:
 
 
 def _nulls(relation: str) -> dict[str, Any]:
-    return dict.fromkeys(column.name for column in RELATIONS[relation])
+    return dict.fromkeys(RELATIONS[relation])
