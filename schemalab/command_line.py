@@ -71,7 +71,6 @@ def refuse(parser: CommandParser, message: str) -> NoReturn:
 
 
 def run(arguments: list[str]) -> None:
-    """Do a command of the command line."""
     BaseCommand.suppressed_base_arguments = {
         "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
         "--skip-checks",

@@ -42,7 +42,6 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def page(request: HttpRequest, path: str) -> HttpResponse:
-    """A page of the documentation."""
     file = _file(f"{DOCS}/{path}")
     if file.suffix != ".md":
         raise Http404(f"there is no page {path}")

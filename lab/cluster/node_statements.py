@@ -351,7 +351,6 @@ def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
 
 
 def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
-    """The row as the transaction sees it."""
     start = prefix(descriptor, descriptor.placement.id) + key
     for storage in storages_of(one, descriptor):
         found = rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))

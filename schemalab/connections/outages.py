@@ -47,7 +47,6 @@ def lost_service(record: logging.LogRecord) -> tuple[str, BaseException] | None:
 
 
 def _exceptions(record: logging.LogRecord) -> Iterator[BaseException]:
-    """The exceptions a record was logged with, and those behind them."""
     args = record.args.values() if isinstance(record.args, dict) else record.args or ()
     waiting = [*((record.exc_info or (None, None))[1:2]), *args]
     seen = 0

@@ -49,7 +49,6 @@ def page_answers(address: str) -> bool:
 
 
 def registered_nodes(database_url: str) -> dict[str, int]:
-    """The process of each node that is up."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         rows = connection.execute("SELECT name, pid FROM leases_node WHERE state = 'up'").fetchall()
     return dict(rows)

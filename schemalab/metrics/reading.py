@@ -60,7 +60,6 @@ class Cluster(Collector):
 
 
 def _family(name: str, values: Iterable[tuple[tuple[str, ...], float]]) -> Family:
-    """The metric with a value for each tuple of labels."""
     metric = BY_NAME[name]
     kinds = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily}
     family = kinds[metric.kind](name, metric.meaning, labels=metric.labels)

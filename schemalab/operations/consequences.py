@@ -110,7 +110,6 @@ def of_node(command: str, name: str, held: tuple[Held, ...]) -> Consequences:
 
 
 def of_process(command: str, name: str, kind: str) -> Consequences:
-    """Consequences for a process that is no node."""
     generic = {
         "kill": _("The process %(name)s ends at once, and stays down until somebody starts it."),
         "freeze": _("The process %(name)s stands still until it is thawed."),

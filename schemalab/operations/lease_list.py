@@ -101,7 +101,6 @@ def _wait(change: Mapping[str, Any]) -> Json:
 
 
 def _changes_of(waits: Sequence[Json]) -> dict[Held, list[Json]]:
-    """The changes that wait for each lease."""
     found: dict[Held, list[Json]] = defaultdict(list)
     for change in waits:
         for blocker in change["blockers"]:

@@ -11,7 +11,6 @@ from django.utils.translation import pgettext_lazy
 
 
 def picture_words() -> dict[str, str | dict[str, str]]:
-    """All of them as texts."""
     return {key: str(text) for key, text in WORDS.items()} | {
         "changeDone": {status: str(text) for status, text in ENDED.items()}
     }
