@@ -11,9 +11,10 @@ from functools import lru_cache, partial
 
 from expressions.analysis.building import PARAMETERS_MAX, Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
-from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
+from expressions.rows import UNKNOWN_HERE
+from expressions.sqltypes import PARAMETER_OIDS, REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
 from expressions.typed import Context, PyValue
-from nodes.catalog_queries.asks import beside
+from nodes.catalog_queries.asks import asked_of, beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
@@ -38,15 +39,17 @@ from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
 from nodes.sql.admission import nodes_in
 from nodes.sql.copying import FROM, TO, check_copy_to, make_copy_plan
+from nodes.sql.naming import table_of
 from nodes.sql.one_table import point_in
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan, TruncatePlan
+from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan, Source, TruncatePlan
 from nodes.sql.readable import InPlace, in_place
-from nodes.sql.statements import Statement, relations_in
-from nodes.sql.writes.row_texts import Reading
+from nodes.sql.statements import Node, Statement, relations_in, writes_in_with
+from nodes.sql.writes.row_texts import Reading, source_of
 from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.refusals import Retry
+from nodes.store.relay import Described
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
 from nodes.wire.oids import view_number
@@ -305,7 +308,7 @@ class PlannedStatements:
                 named = await self.named(transaction, statement, fresh=fresh)
                 if statement.kind == "select":
                     return await self.columns(transaction, statement, named, parameters)
-                return plan_fields(await self._made(statement, named, parameters))
+                return plan_fields(await self._made(transaction, statement, named, parameters))
 
         if self.block.transaction is None:
             return await tried(self.env, self.block, once, is_read_only=True)
@@ -447,7 +450,7 @@ class PlannedStatements:
         named = await self.named(transaction, asked.statement, fresh=fresh)
         style, now, plan = self.variables.style, transaction.started_at, None
         if asked.statement.kind not in READS:
-            plan = await self._made(asked.statement, named, parameters)
+            plan = await self._made(transaction, asked.statement, named, parameters)
             await pin_others(self.env, transaction, plan, fresh=fresh)
         else:
             refuse_catalog(named)
@@ -480,16 +483,73 @@ class PlannedStatements:
         shown = [(view_number(view.view_id), view.name, [column.name for column in view.columns]) for view in views]
         await self.env.shadow.learn(tables, shown)
 
-    async def _made(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan:
-        """The plan of a statement that writes."""
+    async def _made(
+        self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
+    ) -> Plan:
+        """The plan of a statement that writes. PostgreSQL describes a query that the node does not understand."""
         style, make = self.variables.style, make_copy_plan if statement.kind == FROM else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
         if has_result(statement):
             await self._learn_places(named)
+        types = list(parameters.types)
         try:
-            return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
+            try:
+                return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
+            except SqlError as error:
+                if error.sqlstate not in UNKNOWN_HERE or not is_insert_of_query(statement, named):
+                    raise
+            parameters.types[:] = types
+            source = await self._source(transaction, statement, named, parameters)
+            return make_plan(statement, tables, parameters, style, views=views, source=source)
         except SqlError as error:
             raise await self.names.explained(error, tables) from None
+
+    async def _source(
+        self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
+    ) -> Source:
+        """The query of an INSERT, described by the store. The types of its parameters are noted."""
+        relation, select = statement.node.relation, statement.node.select_stmt.select_stmt
+        table = table_of(named.tables, relation)
+        functions, style, facts = self.env.reader.functions, self.variables.style, self.catalog.facts(parameters=None)
+        reading = Reading(functions, named.tables, named.views, Parameters(list(parameters.types)), style, facts)
+        place = await in_thread_if_large(statement.text, lambda: source_of(statement, table, reading))
+        refuse_unknown(statement, parameters.count_max)
+        oids = [0 if of is UNKNOWN else of.oid for of in parameters.types]
+        found = await describe(self.env, transaction, place, oids, self.users_settings())
+        items = [] if select.HasField("larg") else [item.res_target.val for item in select.target_list]
+        listed = items if len(items) == len(found.columns) else [None] * len(found.columns)
+        columns = zip(listed, found.columns, strict=True)
+        given = [None if has_no_type(item, oids) else type_of(column) for item, column in columns]
+        parameters.types[:] = types_of(found.parameters)
+        return Source(tuple(given), tuple(use.scan for use in place.uses))
+
+
+def is_insert_of_query(statement: Statement, named: NamedRelations) -> bool:
+    """True for an INSERT whose rows are those of a query over tables and views, none of the catalog."""
+    node = statement.node
+    if statement.kind != "insert" or not node.HasField("select_stmt") or writes_in_with(node):
+        return False
+    select = node.select_stmt.select_stmt
+    is_query = not len(select.values_lists) or select.HasField("with_clause")
+    asks = [asked_of(node), *(view.asks for one in named.views.values() for view in one.reached.values())]
+    return is_query and not any(one.relations or one.functions for one in asks)
+
+
+def has_no_type(item: Node | None, oids: Sequence[int]) -> bool:
+    """True for a quoted constant, NULL or parameter without a type: it takes that of the column that it is put in."""
+    if item is None:
+        return False
+    if item.HasField("a_const"):
+        return bool(item.a_const.isnull) or item.a_const.HasField("sval")
+    return item.HasField("param_ref") and not any(oids[item.param_ref.number - 1 : item.param_ref.number])
+
+
+def type_of(column: Described) -> Type:
+    """The type of a described column. Raises 0A000 for one that no column of a table takes."""
+    found = PARAMETER_OIDS.get(column.oid)
+    if found is None:
+        raise unsupported(f'column "{column.name}" of this type in an INSERT', hint="cast it")
+    return found
 
 
 def refuse_catalog(named: NamedRelations) -> None:

@@ -18,7 +18,7 @@ from expressions.sqltypes import TEXT, UNKNOWN, Type
 from expressions.values.object_names import SHOWN_SETTINGS
 from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
 from nodes.sql.one_table import one_table
-from nodes.sql.plans import Plan, QueryPlan, TruncatePlan, WritingPlan
+from nodes.sql.plans import Plan, QueryPlan, Source, TruncatePlan, WritingPlan
 from nodes.sql.queries.with_queries import Known
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.merges import Merges
@@ -90,6 +90,7 @@ def make_plan(
     style: TimeStyle = PLAIN,
     planner: type[Planner] = Planner,
     views: Mapping[str, ViewInUse] = NO_VIEWS,
+    source: Source | None = None,
 ) -> Plan:
     """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
     versions = tuple([(d.table_id, d.version) for d in catalog.values()])
@@ -101,7 +102,7 @@ def make_plan(
         plan, types = known
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
-    plan = planner(catalog, parameters, style, views).plan(statement.kind, statement.node)
+    plan = planner(catalog, parameters, style, views, source).plan(statement.kind, statement.node)
     if UNKNOWN in parameters.types:
         refuse_unnamed(statement, parameters.types)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]

@@ -56,6 +56,17 @@ class QueryPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The query of an INSERT as PostgreSQL describes it: the types of its columns, and its tables.
+
+    A constant or parameter of no type of its own is None: it takes the column's.
+    """
+
+    types: tuple[Type | None, ...]
+    scans: tuple[Scan, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Conflict:
     """ON CONFLICT: which uniqueness counts (None: any), and what to do then (no assignments: nothing)."""
 

@@ -38,7 +38,7 @@ from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, replaced, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
-from nodes.sql.plans import Beside, Returning
+from nodes.sql.plans import Beside, Returning, Source
 from nodes.sql.queries.from_clause import Star, Stars
 from nodes.sql.queries.query import Target, refuse_wide
 from nodes.sql.queries.selects import Selects
@@ -64,6 +64,8 @@ class Assignments:
     parameters: Parameters
     style: TimeStyle = PLAIN
     views: Mapping[str, ViewInUse] = field(default_factory=lambda: NO_VIEWS)
+    source: Source | None = None
+    """The query of an INSERT, where PostgreSQL has described it."""
     analyzer: Analyzer = field(init=False)
     selects: Selects = field(init=False)
 

@@ -32,6 +32,8 @@ class Inserts(Assignments):
     """Makes the plan of an INSERT."""
 
     def insert(self, node: Node) -> InsertPlan:
+        if self.source is not None:
+            return self._insert(node, ())
         with self.selects.queries_before(node) as before:
             return self._insert(node, before)
 
@@ -101,15 +103,19 @@ class Inserts(Assignments):
     def _insert_source(
         self, node: Node, given: Node, columns: tuple[Column, ...], before: Parts
     ) -> tuple[QueryPlan, tuple[Column, ...]]:
+        if self.source is not None:
+            places = _places(given, len(self.source.types))
+            columns = _filled(node, columns, places)
+            for column, of, place in zip(columns, self.source.types, places, strict=True):
+                if of is not None:
+                    self._refuse_type(column, of, place)
+            return QueryPlan(self.source.scans, (), Columns()), columns
         query = self.selects.query(given, loose=True)
-        if len(query.outputs) > len(columns):
-            raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns")
-        if len(query.outputs) < len(columns) and len(node.cols):
-            raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions")
-        columns = columns[: len(query.outputs)]
+        places = _places(given, len(query.outputs))
+        columns = _filled(node, columns, places)
         query = query.settled([OF_SQL_TYPE[c.type] for c in columns], self.analyzer.coerce)
-        for column, output in zip(columns, query.outputs, strict=True):
-            self._refuse_type(column, output.type, -1)
+        for column, output, place in zip(columns, query.outputs, places, strict=True):
+            self._refuse_type(column, output.type, place)
         if before:
             shown = ", ".join(f"s.o{place}" for place in range(len(columns)))
             query = Query((*before, f"SELECT {shown} FROM (", *query.parts, ") AS s"), query.outputs)
@@ -164,6 +170,23 @@ class Inserts(Assignments):
         scope = Scope(None, [replace(target.relations[0], name=descriptor.name)])
         found = conjuncts(self.analyzer.condition(infer.where_clause, scope, "WHERE"))
         return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
+
+
+def _filled(node: Node, columns: tuple[Column, ...], places: Sequence[int]) -> tuple[Column, ...]:
+    """The columns that a query fills whose own stand at these places. Raises 42601 for too many or too few."""
+    count = len(places)
+    if count > len(columns):
+        raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", places[len(columns)])
+    if count < len(columns) and len(node.cols):
+        place = node.cols[count].res_target.location
+        raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
+    return columns[:count]
+
+
+def _places(query: Node, count: int) -> list[int]:
+    """Where the expressions of a query's columns stand; -1 for each where one item is several, or there are queries."""
+    items = [] if query.HasField("larg") else query.target_list
+    return [_place(item.res_target.val) for item in items] if len(items) == count else [-1] * count
 
 
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:

@@ -251,7 +251,11 @@ class Queries:
 
     def source(self, plan: InsertPlan) -> Text:
         """The rows that an INSERT's query gives."""
-        columns, given = plan.columns, self.written.node.select_stmt.select_stmt
+        return self._cast(self.query_of_source(), plan.columns)
+
+    def query_of_source(self) -> Pieces:
+        """The query of an INSERT, as its text has it."""
+        given = self.written.node.select_stmt.select_stmt
         query = self.written.query_of_table()
         if not query:
             first, end = self._source_words()
@@ -259,7 +263,7 @@ class Queries:
             values = self.written.row(first) if is_row else []
             row = ("SELECT ", *listed([value or ("NULL",) for value in values]))
             query = row if is_row else (self.written.clauses.slice(first, end),)
-        return self._cast(query, columns)
+        return query
 
     def _cast(self, query: Pieces, columns: Sequence[Column]) -> Text:
         """A query whose rows are assigned to these columns."""
@@ -530,6 +534,12 @@ class Texts:
 
 
 NO_TEXTS = Texts()
+
+
+def source_of(statement: Statement, table: Descriptor, reading: Reading) -> InPlace:
+    """The query of an INSERT by itself, for PostgreSQL to describe."""
+    queries = Queries(reading, statement.text, statement.start, statement.node, table, Scan(0, table), 0)
+    return reading.place(assembled(statement.text, (*queries.before, *queries.query_of_source())), statement.start)
 
 
 def texts_of(

@@ -1,5 +1,6 @@
 """Statements that write what PostgreSQL computes: values, settings, memory, errors and versions."""
 
+import datetime as dt
 import itertools
 from typing import Any
 
@@ -137,3 +138,19 @@ def test_parameters_have_the_types_that_the_statement_gives_them(cluster: Cluste
             found = node.execute(sql, [3000000000, "é", "2020-02-01", 1, "!"], prepare=prepare).fetchall()
             assert found == [(6000000001, "xé!")]
             node.execute(f"DELETE FROM {table} WHERE n + 0 > %s", [0], prepare=prepare)
+
+
+def test_a_query_that_postgresql_alone_understands_is_inserted(cluster: Cluster) -> None:
+    """The store describes it: the types of its columns and parameters, and no catalog by this way."""
+    table = cluster.table("id integer PRIMARY KEY, at timestamp")
+    with cluster.connect() as node:
+        sql = f"INSERT INTO {table} SELECT %s, date_bin('1 day', %s, '2001-01-01') RETURNING at"
+        for number in range(3):
+            at = dt.datetime.fromisoformat("2020-02-11 15:00")
+            assert node.execute(sql, (number, at), prepare=True).fetchone() == (at.replace(hour=0),)
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="pg_catalog"):
+            node.execute(f"INSERT INTO {table} SELECT oid::int, date_bin('1 day', now(), now()) FROM pg_class")
+        with pytest.raises(psycopg.errors.UndefinedFunction) as caught:
+            node.execute(f"INSERT INTO {table} SELECT no_such_function(id) FROM {table}")
+        assert caught.value.diag.statement_position == str(len(f"INSERT INTO {table} SELECT ") + 1)
+        assert node.execute(f"SELECT count(*) FROM {table}").fetchone() == (3,)

@@ -44,3 +44,24 @@ BEGIN;
 CREATE TABLE made_of AS SELECT 1 / (n - 1) AS a FROM generate_series(1, 3) AS n;
 ROLLBACK;
 SELECT * FROM made_of;
+
+-- of queries that PostgreSQL alone understands
+BEGIN;
+CREATE TABLE made_by_others AS SELECT date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01') AS at, jsonb_path_query_first('{"a": 7}', '$.a') AS a;
+SELECT * FROM made_by_others;
+INSERT INTO made_by_others SELECT date_bin('1 day', at, '2001-01-01'), NULL FROM made_by_others;
+INSERT INTO made_by_others (a, at) WITH w AS (SELECT jsonb_path_query_first(a, '$') AS b FROM made_by_others WHERE a IS NOT NULL) SELECT b, '2020-01-01' FROM w RETURNING at;
+SELECT * FROM made_by_others ORDER BY at, a;
+ROLLBACK;
+BEGIN;
+CREATE TABLE made_by_others (a int);
+INSERT INTO made_by_others SELECT date_bin('1 day', timestamp '2020-02-11 15:44:17', '2001-01-01');
+ROLLBACK;
+BEGIN;
+CREATE TABLE made_by_others (a int);
+INSERT INTO made_by_others SELECT unistr(7);
+ROLLBACK;
+BEGIN;
+CREATE TABLE made_by_others (a int);
+INSERT INTO made_by_others SELECT 1, unistr('x');
+ROLLBACK;
