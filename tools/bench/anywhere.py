@@ -23,7 +23,7 @@ from tests.chromium import CHROMIUM
 from tools.bench.report import percentile
 
 BOOT_MS_MAX = 300_000
-STAGES = ("one-jump", "delete-only", "leases")
+STAGES = ("delete-only", "write-only", "leases")
 STEPS_EACH = 8
 WARM, SMALL = "full-ladder", ("one-jump", "delete-only", "write-only")
 """The first search starts its worker; then these models, each asked once."""
