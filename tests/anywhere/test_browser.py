@@ -18,7 +18,7 @@ from schemalab.anywhere.walk import wrong_fields
 from tests.anywhere.host import Served, memory_name
 from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
 from tests.product.browser.conftest import browser
-from tests.product.browser.learner import Learner
+from tests.product.browser.learner import Learner, open_menu
 from tests.product.browser.people import violations
 
 __all__ = ["browser"]
@@ -99,6 +99,7 @@ def test_three_chapters_in_two_languages(tabs: list[Page], served: Served, compl
     reader.does(BOOKS["06-leases"])
     assert reader.english == set()
     expect(page.locator("#start-over")).to_have_text("删除进度")
+    open_menu(site_of(page))
     site_of(page).locator("#language").select_option("en")
     expect(site_of(page).locator("html")).to_have_attribute("data-language", "en", timeout=ANSWER_MS_MAX)
     expect(page.locator("#start-over")).to_have_text("Delete progress")
@@ -113,8 +114,10 @@ def test_three_chapters_in_two_languages(tabs: list[Page], served: Served, compl
 
 def _colours_follow(page: Page) -> None:
     """The bar has the site's colours at once, and the system's again."""
+    open_menu(site_of(page))
     site_of(page).locator("button[name=theme][value=dark]").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    open_menu(site_of(page))
     site_of(page).locator("button[name=theme][value=system]").click()
     expect(page.locator("html:not([data-theme])")).to_have_count(1)
 
@@ -218,6 +221,7 @@ def test_a_window_without_service_workers(browser: Browser, folder: Path) -> Non
     expect(site.locator("h1")).to_have_text("Delete-only in between", timeout=ANSWER_MS_MAX)
     site.locator(".step[data-offer]:not([disabled])").first.click()
     expect(site.get_by_text("3 / 3").first).to_be_visible(timeout=ANSWER_MS_MAX)  # two steps were its beginning
+    open_menu(site)
     site.locator("#language").select_option("zh-hans")
     expect(site.locator("html")).to_have_attribute("data-language", "zh-hans", timeout=ANSWER_MS_MAX)
     assert complaints == []

@@ -16,7 +16,7 @@ import json
 import re
 from dataclasses import dataclass, field, replace
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Frame, FrameLocator, Locator, Page, expect
 
 from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import right_answer
@@ -45,6 +45,12 @@ ENGLISH = re.compile(r"[A-Za-z]{2,}(?: [a-z]{2,}){2,}")
 JUDGED_MS_MAX, LOOK_MS_MAX = 150_000, 30_000
 
 
+def open_menu(page: Page | FrameLocator | Frame) -> None:
+    """Language and colours stand in a menu where a page is narrow."""
+    if page.locator(".menu-button").is_visible() and not page.locator("#menu").is_visible():
+        page.locator(".menu-button").click()
+
+
 @dataclass
 class Learner:
     """Somebody at a page, who reads one language."""
@@ -62,6 +68,7 @@ class Learner:
         self.page.add_init_script(PLAYED)
         self.page.goto(f"{self.address}/lab/")
         if self.language != "en":
+            open_menu(self.page)
             self.page.locator("#language").select_option(self.language)
             expect(self.page.locator("html")).to_have_attribute("data-language", self.language, timeout=LOOK_MS_MAX)
 
