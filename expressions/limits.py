@@ -1,4 +1,4 @@
-"""Limits of a value and of the work with it: in one place for what is computed here, by the query engine, and stored.
+"""Limits of a value and of the work with it: in one place for what is computed here and what is stored.
 
 PostgreSQL lets a value grow to 1 GB. A node holds many rows of many clients at once, so a value has `VALUE_BYTES_MAX`
 at most, and what would be longer is refused before its memory is taken.
@@ -7,7 +7,7 @@ An expression is computed for one row in one go, and a short one may look at a l
 others wait for their turn meanwhile, the characters looked at are counted from one row to the next (`begin_anew`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
@@ -20,10 +20,8 @@ VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
 NUMBER_BYTES = 16
 """Of a numeric or an interval in an array, that count as no more than an element."""
-GROWN_BYTES_MAX = 2**17
-"""For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
-GROWN_ELEMENTS_MAX = GROWN_BYTES_MAX // 8
-"""The same for an array that is made of a number."""
+GROWN_ELEMENTS_MAX = 2**14
+"""For an array that is made of a number."""
 GROWN_TOO_FAR = f"an array may grow by at most {GROWN_ELEMENTS_MAX} elements at once"
 
 CHARS_AT_ONCE_MAX = 2**22
@@ -36,8 +34,6 @@ AT_ONCE = 32
 """Characters that a search or a copy passes while one is looked at."""
 
 _left: ContextVar[list[int] | None] = ContextVar("characters left", default=None)
-pauses: ContextVar[Callable[[], None] | None] = ContextVar("pauses", default=None)
-"""What is called now and then by work that may take long, where somebody watches over its time."""
 
 
 def begin_anew() -> None:
@@ -58,13 +54,6 @@ def look_at(chars: int) -> None:
 def look_into(document: str) -> None:
     """Count a document that is compared: each of its parts costs as much as some characters. Raises 54001."""
     look_at(len(document) + PART_CHARS * document.count(","))
-
-
-def pause() -> None:
-    """Let who watches over the time of this work end it."""
-    watch = pauses.get()
-    if watch is not None:
-        watch()
 
 
 def pass_over(text: str) -> None:
@@ -132,29 +121,3 @@ def refuse_length(length: int) -> None:
     """Raises 54000 for a text of more characters than a value may have bytes."""
     if length > VALUE_BYTES_MAX:
         raise too_long()
-
-
-def grown(length: str, operand: str, duck: str = "VARCHAR") -> str:
-    """The same as `guarded`, for a call that makes a long text of short ones."""
-    return guarded(length, operand, duck, bytes_max=GROWN_BYTES_MAX)
-
-
-def guarded(length: str, operand: str, duck: str = "VARCHAR", *, bytes_max: int = VALUE_BYTES_MAX) -> str:
-    """The engine's text for an `operand` of type `duck`, refused where `length` bytes would come of it.
-
-    It stands inside the call it guards: an engine that computes constants beforehand would look at no CASE around it.
-    And it is a text that is no number, not `error()`, which the engine takes to be volatile and refuses in windows.
-    """
-    words = TOO_LONG if bytes_max == VALUE_BYTES_MAX else f"a text may grow to at most {bytes_max} bytes"
-    return f"CASE WHEN {length} > {bytes_max} THEN {refusal(words, duck)} ELSE {operand} END"
-
-
-def guarded_elements(array: str, duck: str) -> str:
-    """The engine's text for an array of type `duck`, refused where it has too many elements. `array` is a name."""
-    return f"CASE WHEN len({array}) > {ELEMENTS_MAX} THEN {refusal(TOO_MANY_ELEMENTS, duck)} ELSE {array} END"
-
-
-def refusal(words: str, duck: str, code: str = PROGRAM_LIMIT) -> str:
-    """The engine's text for a value of type `duck` that there is none of: the statement ends with this code."""
-    refused = f"CAST(CAST('SQLSTATE {code} {words}' AS INTEGER) AS VARCHAR)"
-    return f"CAST([{refused}] AS {duck})" if duck.endswith("[]") else f"CAST({refused} AS {duck})"

@@ -2,22 +2,18 @@
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, an array is a list of values of one
 of them. The names of catalog objects (regclass and the like) are their oids, shown as names.
-
-The query engine has no numeric and no interval of PostgreSQL's kind: there they are bytes (`catalog.values.packed`),
-of which all but the first ones sort (`KEYED`).
 """
 
 from dataclasses import dataclass, field
 
 from catalog.values import types
-from catalog.values.packed import LEFT_OUT
 from catalog.values.types import SqlType
-from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type of an expression. `duck` is its name in the query engine; `element` of what it is an array.
+    """A type of an expression. `element`: of what it is an array.
 
     `first` is the subscript of an array's first element: 0 of the two kinds that only pg_catalog has.
     """
@@ -25,7 +21,6 @@ class Type:
     name: str
     oid: int
     typlen: int
-    duck: str
     category: str
     is_preferred: bool = False
     sql_type: SqlType | None = None
@@ -36,31 +31,31 @@ class Type:
         return self.name
 
 
-def _of(sql_type: SqlType, duck: str, category: str, *, preferred: bool = False, name: str | None = None) -> Type:
-    return Type(name or sql_type.value, sql_type.oid, sql_type.typlen, duck, category, preferred, sql_type)
+def _of(sql_type: SqlType, category: str, *, preferred: bool = False, name: str | None = None) -> Type:
+    return Type(name or sql_type.value, sql_type.oid, sql_type.typlen, category, preferred, sql_type)
 
 
-BOOL = _of(SqlType.BOOLEAN, "BOOLEAN", "B", preferred=True)
-INT2 = _of(SqlType.SMALLINT, "SMALLINT", "N")
-INT4 = _of(SqlType.INTEGER, "INTEGER", "N")
-INT8 = _of(SqlType.BIGINT, "BIGINT", "N")
-FLOAT4 = _of(SqlType.REAL, "FLOAT", "N")
-FLOAT8 = _of(SqlType.DOUBLE, "DOUBLE", "N", preferred=True)
-NUMERIC = _of(SqlType.NUMERIC, "BLOB", "N")
-TEXT = _of(SqlType.TEXT, "VARCHAR", "S", preferred=True)
-VARCHAR = _of(SqlType.VARCHAR, "VARCHAR", "S", name="character varying")
-BPCHAR = _of(SqlType.CHAR, "VARCHAR", "S", name="character")
-DATE = _of(SqlType.DATE, "DATE", "D")
-TIMESTAMP = _of(SqlType.TIMESTAMP, "TIMESTAMP", "D", name="timestamp without time zone")
-TIMESTAMPTZ = _of(SqlType.TIMESTAMPTZ, "TIMESTAMPTZ", "D", preferred=True, name="timestamp with time zone")
-UUID = _of(SqlType.UUID, "UUID", "U")
-BYTEA = _of(SqlType.BYTEA, "BLOB", "U")
-TIME = _of(SqlType.TIME, "BIGINT", "D", name="time without time zone")
-INTERVAL = _of(SqlType.INTERVAL, "BLOB", "T", preferred=True)
-UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
+BOOL = _of(SqlType.BOOLEAN, "B", preferred=True)
+INT2 = _of(SqlType.SMALLINT, "N")
+INT4 = _of(SqlType.INTEGER, "N")
+INT8 = _of(SqlType.BIGINT, "N")
+FLOAT4 = _of(SqlType.REAL, "N")
+FLOAT8 = _of(SqlType.DOUBLE, "N", preferred=True)
+NUMERIC = _of(SqlType.NUMERIC, "N")
+TEXT = _of(SqlType.TEXT, "S", preferred=True)
+VARCHAR = _of(SqlType.VARCHAR, "S", name="character varying")
+BPCHAR = _of(SqlType.CHAR, "S", name="character")
+DATE = _of(SqlType.DATE, "D")
+TIMESTAMP = _of(SqlType.TIMESTAMP, "D", name="timestamp without time zone")
+TIMESTAMPTZ = _of(SqlType.TIMESTAMPTZ, "D", preferred=True, name="timestamp with time zone")
+UUID = _of(SqlType.UUID, "U")
+BYTEA = _of(SqlType.BYTEA, "U")
+TIME = _of(SqlType.TIME, "D", name="time without time zone")
+INTERVAL = _of(SqlType.INTERVAL, "T", preferred=True)
+UNKNOWN = Type("unknown", 705, -2, "X")
 
-JSON = _of(SqlType.JSON, "VARCHAR", "U")
-JSONB = _of(SqlType.JSONB, "VARCHAR", "U")
+JSON = _of(SqlType.JSON, "U")
+JSONB = _of(SqlType.JSONB, "U")
 
 STORED = (
     BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID,
@@ -74,17 +69,12 @@ MOMENTS = (TIMESTAMP, TIMESTAMPTZ, TIME)
 OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC, *MOMENTS)
 """Types that may have a length, a precision and a scale, or a precision."""
 DOCUMENTS = (JSON, JSONB)
-KEYED = {of: f"(@)[{1 + LEFT_OUT[of.sql_type]}:]" for of in STORED if of.sql_type in LEFT_OUT}
-KEYED |= {JSONB: "document_key(@)", JSON: ""}
-"""Types whose values the query engine compares by something else: what that is of a value @. A json has no order."""
-KEY = Type("key", 0, -1, "BLOB", "X")
-"""What such values are compared by."""
 NO_MODIFIER, HEAD = -1, 4
 """PostgreSQL's modifier of a type is its length and 4, of a time or timestamp its precision alone; -1 is none."""
 
-OID = Type("oid", 26, 4, "BIGINT", "N")
-NAME = Type("name", 19, 64, "VARCHAR", "S")
-CHAR = Type('"char"', 18, 1, "VARCHAR", "Z")
+OID = Type("oid", 26, 4, "N")
+NAME = Type("name", 19, 64, "S")
+CHAR = Type('"char"', 18, 1, "Z")
 SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
 """Kinds of columns that only the catalog has, and those that they are used as."""
 
@@ -96,33 +86,29 @@ _ARRAY_OIDS = {
     BYTEA: 1001, TIME: 1183, INTERVAL: 1187,
 }  # fmt: skip
 ARRAY_OF = {
-    of: Type(
-        f"{of}[]", oid, -1, f"{of.duck}[]", "A", sql_type=of.sql_type and types.ARRAY_OF.get(of.sql_type), element=of
-    )
+    of: Type(f"{of}[]", oid, -1, "A", sql_type=of.sql_type and types.ARRAY_OF.get(of.sql_type), element=of)
     for of, oid in _ARRAY_OIDS.items()
 }
 OF_SQL_TYPE |= {array.sql_type: array for array in ARRAY_OF.values() if array.sql_type is not None}
-KEYED |= {ARRAY_OF[of]: f"list_transform(@, lambda e: {key.replace('@', 'e')})" for of, key in tuple(KEYED.items())}
-INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
-OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=OID, first=0)
-NUMBERED = Type("record", 2249, -1, "STRUCT(x INTEGER, n INTEGER)", "P")
+INT2VECTOR = Type("int2vector", 22, -1, "A", element=INT4, first=0)
+OIDVECTOR = Type("oidvector", 30, -1, "A", element=OID, first=0)
+NUMBERED = Type("record", 2249, -1, "P")
 """An element of a list with its number, as `_pg_expandarray` of information_schema gives both."""
 VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[OID]}
 """Lists of numbers of pg_catalog, and the arrays they may be used as."""
-ARRAYS = (*ARRAY_OF.values(), *VECTORS)
 
-REGCLASS = Type("regclass", 2205, 4, "BIGINT", "N")
-REGTYPE = Type("regtype", 2206, 4, "BIGINT", "N")
-REGNAMESPACE = Type("regnamespace", 4089, 4, "BIGINT", "N")
-REGROLE = Type("regrole", 4096, 4, "BIGINT", "N")
-REGPROC = Type("regproc", 24, 4, "BIGINT", "N")
-REGPROCEDURE = Type("regprocedure", 2202, 4, "BIGINT", "N")
+REGCLASS = Type("regclass", 2205, 4, "N")
+REGTYPE = Type("regtype", 2206, 4, "N")
+REGNAMESPACE = Type("regnamespace", 4089, 4, "N")
+REGROLE = Type("regrole", 4096, 4, "N")
+REGPROC = Type("regproc", 24, 4, "N")
+REGPROCEDURE = Type("regprocedure", 2202, 4, "N")
 NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC, REGPROCEDURE)
 """Oids that are shown as the names of what they stand for."""
-REGTYPES = Type("regtype[]", 2211, -1, "BIGINT[]", "A", element=REGTYPE)
+REGTYPES = Type("regtype[]", 2211, -1, "A", element=REGTYPE)
 """The only array of them: the types of a function's arguments. It comes from oids, not from a text."""
-SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
-SHOWN[REGTYPES] = Type(REGTYPES.name, REGTYPES.oid, -1, "VARCHAR[]", "A", element=TEXT)
+SHOWN = {of: Type(of.name, of.oid, of.typlen, "S") for of in NAMED}
+SHOWN[REGTYPES] = Type(REGTYPES.name, REGTYPES.oid, -1, "A", element=TEXT)
 """The same in a result: the names themselves."""
 
 _NAMES = {
@@ -135,8 +121,6 @@ _NAMES = {
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED},
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
-
-TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in STORED} | {of.name: of for of in STORED}
 
 _REFUSED = {
     "timetz": "time with time zone: use time, or timestamptz",
@@ -170,18 +154,6 @@ def length_of_modifier(of: Type, modifier: int) -> int | None:
     if modifier == NO_MODIFIER or (of.element or of) not in OF_A_LENGTH:
         return None
     return modifier if (of.element or of) in MOMENTS else modifier - HEAD
-
-
-def key_text(of: Type, text: str) -> str:
-    """The SQL that the engine compares a value by, of SQL `text`. Raises 42883 for what is not compared."""
-    if JSON in (of, of.element):
-        raise SqlError(UNDEFINED_FUNCTION, "could not identify an equality operator for type json", hint="use jsonb")
-    return KEYED[of].replace("@", text) if of in KEYED else text
-
-
-def keys_text(of: Type, text: str) -> str:
-    """`key_text` of each of a list of values."""
-    return f"list_transform({text}, lambda e: {key_text(of, 'e')})" if of in KEYED else text
 
 
 def type_named(name: str, offset: int, *, has_modifier: bool = False) -> Type:

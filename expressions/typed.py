@@ -29,8 +29,6 @@ from expressions.sqltypes import (
     INT2VECTOR,
     INTERVAL,
     JSON,
-    KEY,
-    KEYED,
     MOMENTS,
     NAME,
     NAMED,
@@ -44,7 +42,6 @@ from expressions.sqltypes import (
     VARCHAR,
     VECTORS,
     Type,
-    key_text,
 )
 from expressions.values.array_literals import vector_words, words_of
 from expressions.values.system_values import char_from, oid_from, small_from
@@ -99,7 +96,6 @@ class Call:
     """
 
     name: str
-    template: str
     args: tuple["Expr", ...]
     type: Type
     compute: Callable[..., PyValue] | None = None
@@ -147,19 +143,15 @@ def place_of(expr: "Expr") -> int:
     return min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
 
 
-def sort_key(expr: "Expr") -> "Expr":
-    """The expression by which the engine sorts and groups values, where that is not the whole of them."""
-    if expr.type not in KEYED:
-        return expr
+def refuse_unsorted(expr: "Expr") -> None:
+    """Refuses a json where values are sorted or grouped."""
     if JSON in (expr.type, expr.type.element):
         message = "could not identify an ordering operator for type json"
         raise SqlError(UNDEFINED_FUNCTION, message, place_of(expr), hint="use jsonb, or cast it to text")
-    return Call("key", key_text(expr.type, "{0}"), (expr,), KEY)
 
 
 def lazy_call(
     name: str,
-    template: str,
     args: Sequence[Expr],
     of: Type,
     compute: Callable[..., PyValue],
@@ -167,7 +159,7 @@ def lazy_call(
     reads: int | None = None,
 ) -> Call:
     """A call that looks at its operands itself, also where one is NULL."""
-    return Call(name, template, tuple(args), of, compute, strict=False, offset=offset, reads=reads)
+    return Call(name, tuple(args), of, compute, strict=False, offset=offset, reads=reads)
 
 
 class Session(Protocol):

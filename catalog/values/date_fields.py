@@ -4,7 +4,9 @@
 """
 
 from collections.abc import Callable, Collection
+from string import punctuation
 
+PASSED_OVER = frozenset(punctuation) - {".", "+", "-"}
 Field = tuple[str, str]
 """A kind, and its characters: date, time, number, word, offset."""
 
@@ -15,7 +17,7 @@ def fields_of(text: str, words: Collection[str]) -> list[Field] | None:
     fields: list[Field] = []
     while place < len(text):
         char = text[place]
-        if char.isspace() or char in ",;()":
+        if char.isspace() or char in PASSED_OVER:
             place += 1
             continue
         if _digit(char):

@@ -23,20 +23,17 @@ from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlEr
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
-    DOCUMENTS,
     FLOAT8,
     INT4,
     INTEGERS,
-    KEYED,
     NUMERIC,
     TEXT,
     TEXTUAL,
     UNKNOWN,
     VARCHAR,
     Type,
-    key_text,
 )
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, lazy_call, refuse_unsorted, size_of
 from expressions.values import arithmetic
 
 Node = Any
@@ -57,13 +54,8 @@ class Analyzer(Casts):
     subquery: Callable[[Node, Scope], "tuple[tuple[str | Expr, ...], list[Type]]"] | None = None
     windows: dict[str, Node] = field(default_factory=dict)
     style: TimeStyle = PLAIN
-    relations: set[str] = field(default_factory=set)
-    """Those of pg_catalog that the statement reads."""
     where_true: dict[Expr, Expr] = field(default_factory=dict)
     _depth: int = 0
-
-    def note_relations(self, names: frozenset[str]) -> None:
-        self.relations |= names
 
     # -- expressions --------------------------------------------------------------------------------------------
 
@@ -179,18 +171,16 @@ class Analyzer(Casts):
         word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
         fields = self.row_of(node.arg, scope)
         values = [self.known(field) for _, field in fields] if fields else [self.known(self.expr(node.arg, scope))]
-        tests = [lazy_call(f"IS {word}", f"({{0}} IS {word})", (v,), BOOL, compute, node.location) for v in values]
+        tests = [lazy_call(f"IS {word}", (v,), BOOL, compute, node.location) for v in values]
         return tests[0] if len(tests) == 1 else self.all_of(tests, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
         arg = self.boolean(self.expr(node.arg, scope), name.replace("_", " "))
         wanted = {"TRUE": True, "FALSE": False, "UNKNOWN": None}[name.rsplit("_", 1)[1]]
-        word = "NULL" if wanted is None else str(wanted).upper()
         negated = "NOT" in name
         compute = arithmetic.is_not_value(wanted) if negated else arithmetic.is_value(wanted)  # type: ignore[arg-type]
-        template = f"({{0}} IS {'NOT ' if negated else ''}{word})"
-        return lazy_call("IS", template, (arg,), BOOL, compute, node.location)
+        return lazy_call(name.replace("_", " "), (arg,), BOOL, compute, node.location)
 
     def _x_nullif(self, node: Node, scope: Scope) -> Expr:
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
@@ -200,11 +190,8 @@ class Analyzer(Casts):
         if is_number or left.type in (UNKNOWN, VARCHAR):
             left = test.args[0]  # the type is the operator's; of numbers integers alone have operators of two types
         of = self.known(left).type
-        if test.args[0].type in KEYED:
-            template = "CASE WHEN {0} THEN NULL ELSE {1} END"
-            return lazy_call("nullif", template, (test, self.known(left)), of, arithmetic.nullif_equal, node.location)
         first = self.coerce(left, of) if left.type is UNKNOWN else left
-        return lazy_call("nullif", "nullif({0}, {1})", (first, test.args[1]), of, arithmetic.nullif, node.location)
+        return lazy_call("nullif", (first, test.args[1]), of, arithmetic.nullif, node.location)
 
     # -- the first of several values ------------------------------------------------------------------------------
 
@@ -213,7 +200,7 @@ class Analyzer(Casts):
         values = [self.expr(arg, scope) for arg in node.args]
         self.refuse_sets(before, "COALESCE")
         args, of = self.common(values, "COALESCE")
-        return lazy_call("coalesce", "coalesce({all})", args, of, arithmetic.coalesce, node.location)
+        return lazy_call("coalesce", args, of, arithmetic.coalesce, node.location)
 
     def refuse_sets(self, before: int, where: str) -> None:
         """Refuses functions that give rows where not every value is worked out."""
@@ -224,11 +211,7 @@ class Analyzer(Casts):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
-        template = f"{word}({{all}})"
-        if of in KEYED:
-            is_listed = of in DOCUMENTS or of.element is not None
-            template = _extreme_by_key(of, word) if is_listed else f"own_{of.name}_{word}([{{all}}])"
-        return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
+        return lazy_call(word, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
         before = self.last_set
@@ -283,15 +266,9 @@ class Analyzer(Casts):
         if name not in arithmetic.COMPARISONS:
             hint = f"write EXISTS (SELECT .. WHERE x {name} y)"
             raise unsupported(f"{name} {kind} of a subquery", node.location, hint=hint)
-        compared = sort_key(test.args[1])
-        if compared != column:  # of another type than what it is compared with, or compared by a part of it
-            rows = ("(SELECT ", compared, " FROM (", *parts, ") AS k(v))")
-            value = Fragment(rows, compared.type, is_query=True, offset=node.location)
-        return Fragment(("(", sort_key(test.args[0]), f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
-
-
-def _extreme_by_key(of: Type, word: str) -> str:
-    """greatest or least of values that are compared by something else; the first of equal ones."""
-    sort, place = ("list_reverse_sort", "-i") if word == "greatest" else ("list_sort", "i")
-    pairs = f"list_transform([{{all}}], lambda e, i: {{{{'k': {key_text(of, 'e')}, 'i': {place}, 'v': e}}}})"
-    return f"{sort}(list_filter({pairs}, lambda p: p.v IS NOT NULL))[1].v"
+        for arg in test.args:
+            refuse_unsorted(arg)
+        if test.args[1] != column:  # of another type than what it is compared with
+            rows = ("(SELECT ", test.args[1], " FROM (", *parts, ") AS k(v))")
+            value = Fragment(rows, test.args[1].type, is_query=True, offset=node.location)
+        return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)

@@ -5,14 +5,11 @@ A quoted literal or an undeclared parameter takes the type of what stands beside
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.text.similar import perhaps
 from catalog.values.interval_styles import POSTGRES
-from catalog.values.types import limit_of, type_of_bytes
-from expressions.analysis import from_zero
-from expressions.analysis.constant_patterns import for_the_engine, translated
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -21,13 +18,10 @@ from expressions.errors import (
     DATATYPE_MISMATCH,
     UNDEFINED_FUNCTION,
     SqlError,
-    unsupported,
 )
 from expressions.functions import allowed, casts, compatible
 from expressions.functions.overloads import Overload, choose
-from expressions.functions.texts import ANY_PATTERN
 from expressions.literals import in_utc
-from expressions.regexes.functions import TESTS
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -41,7 +35,6 @@ from expressions.sqltypes import (
     JSONB,
     MOMENTS,
     NAME,
-    NAMED,
     NUMERIC,
     OF_A_LENGTH,
     REGTYPES,
@@ -67,21 +60,11 @@ from expressions.typed import (
     modifier_of,
     parse_value,
 )
-from expressions.values import arithmetic, bytestrings, clock_times, intervals
-from expressions.values.object_names import listed_in
-from expressions.values.patterns import is_cut_short
+from expressions.values import arithmetic
 
 PARAMETERS_MAX = 65535
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
-_LIKES = frozenset({"~~", "!~~", "~~*", "!~~*"})
-_PATTERNS = _LIKES | {"~", "!~", "~*", "!~*"}
-
-
-_TEXT_SEARCH = ("text search", "use LIKE, ILIKE or ~")
-_REFUSED = dict.fromkeys(
-    ("@@", "@?"), ("a path over a jsonb", "use ->, #> and jsonb_array_elements, or @> for a question")
-)
-"""Operators that a node has not: what they are of a jsonb."""
+_PATTERNS = frozenset({"~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*"})
 
 
 @dataclass(eq=False)
@@ -112,9 +95,6 @@ class Builder:
     constants: TimeStyle | None = None
     """How quoted constants are read where not by `style`: those of a view, as when it was made."""
 
-    def note_relations(self, names: frozenset[str]) -> None:
-        """Note relations of the catalog that an expression reads."""
-
     # -- types ---------------------------------------------------------------------------------------------------
 
     def boolean(self, expr: Expr, clause: str) -> Expr:
@@ -144,47 +124,29 @@ class Builder:
             return Literal(expr.value, target, expr.offset) if isinstance(expr, Literal) else expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        template = casts.TEMPLATES.get((expr.type, target))
-        if template is None and expr.type in (VARCHAR, BPCHAR):
+        is_known = (expr.type, target) in casts.CASTS
+        if not is_known and (expr.type in (VARCHAR, BPCHAR) or target in (VARCHAR, BPCHAR)):
             return self.cast(self.cast(expr, TEXT, offset), target, offset)
-        if template is None and target in (VARCHAR, BPCHAR):
-            return self.cast(self.cast(expr, TEXT, offset), target, offset)
-        if template is None:
+        if not is_known:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
-        if expr.type in NAMED or target in NAMED or REGTYPES in (expr.type, target):
-            self.note_relations(frozenset(listed_in(of) for of in (expr.type, target) if of in NAMED or of is REGTYPES))
-            if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
-                return replace(expr, type=target)
-        name, compute = "cast", casts.compute_of(expr.type, target)
-        if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
-            name = f"cast in {self.style.zone.name}"
-            compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
-        if self.style.shows_escapes and (expr.type, target) == (BYTEA, TEXT):
-            name, compute, template = "cast to escapes", bytestrings.ESCAPED.compute, bytestrings.ESCAPED.template
-        if target is TEXT:
-            self.refuse_styled_array(expr.type, offset)
-        if self.style.intervals != POSTGRES and (expr.type, target) in intervals.STYLED:
-            own = intervals.STYLED[expr.type, target][self.style.intervals]
-            name, compute, template = f"cast by {self.style.intervals}", own.compute, own.template
-        call = Call(name, template, (expr,), target, compute, offset=offset)
+        compute = None if self._is_styled(expr.type, target) else casts.compute_of(expr.type, target)
+        call = Call("cast", (expr,), target, compute, offset=offset)
         if isinstance(expr, Literal) and compute is not None:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
         return call
 
-    def refuse_styled_array(self, of: Type, offset: int) -> None:
-        """Refuses the text of an array whose elements the session shows in a form of its own."""
-        element = of.element
-        if (element is BYTEA and self.style.shows_escapes) or (
-            element is INTERVAL and self.style.intervals != POSTGRES
-        ):
-            setting = "bytea_output" if element is BYTEA else "intervalstyle"
-            raise unsupported(f"the text of {of} by another {setting}", offset, f"RESET {setting}")
+    def _is_styled(self, given: Type, wanted: Type) -> bool:
+        """True for a cast that depends on settings of the session, where they are not the usual ones."""
+        both = given.element or given, wanted.element or wanted
+        if not self.style.is_utc and both in arithmetic.ZONED:
+            return True
+        if self.style.shows_escapes and both == (BYTEA, TEXT):
+            return True
+        return self.style.intervals != POSTGRES and {*both} == {INTERVAL, TEXT}
 
     def _settle(self, expr: Expr, target: Type) -> Expr:
         if target is REGTYPES and not (isinstance(expr, Literal) and expr.value is None):
-            raise unsupported("regtype[] from a text", expr.offset, "cast an array of oids to it")
-        if target in NAMED:
-            self.note_relations(frozenset({listed_in(target)}))
+            raise SqlError("0A000", "regtype[] from a text is not supported", expr.offset)
         if isinstance(expr, Parameter):
             self.parameters.settle(expr.number, target)
             return Parameter(expr.number, target, expr.offset)
@@ -199,7 +161,7 @@ class Builder:
             except NeedsNow:
                 return self._relative_to_now(text, target, expr.offset)
         assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
-        return Call("cast", casts.TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
+        return Call("cast", (expr,), target, offset=expr.offset)
 
     def _relative_to_now(self, text: str, target: Type, offset: int) -> Expr:
         """'now', 'today' and the like: another value in each transaction."""
@@ -207,7 +169,7 @@ class Builder:
         def compute(context: Context) -> PyValue:
             return parse_value(target, text, offset, self.style, context.now)
 
-        return lazy_call("now", "", (), target, compute, offset)
+        return lazy_call("now", (), target, compute, offset)
 
     def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
         """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""
@@ -231,21 +193,14 @@ class Builder:
         if of is NUMERIC or of in MOMENTS:
             assert of.sql_type is not None
             fit = arithmetic.fit_of(of.sql_type, length)
-            template = f"numeric_fit({{0}}, {length})" if of is NUMERIC else clock_times.rounded_text(of, length)
-            call = Call(f"fit to {length}", template, (expr,), of, fit, offset=offset, modifier=modifier)
+            call = Call(f"fit to {length}", (expr,), of, fit, offset=offset, modifier=modifier)
             if isinstance(expr, Literal) and not is_explicit:
                 return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
             return call
         assert of.sql_type is not None
         compute = arithmetic.cut_to(length, of.sql_type, is_explicit=is_explicit)
-        refusal = f"error('SQLSTATE 22001 value too long for type {of.name}({length})')"
-        is_fit = f"x IS NULL OR length(rtrim(x, ' ')) <= {length}"
-        fits = f"CASE WHEN {is_fit} THEN left(x, {length}) ELSE {refusal} END"
-        template = f"left({{0}}, {length})" if is_explicit else f"list_transform([{{0}}], lambda x: {fits})[1]"
-        if of is BPCHAR:
-            template = f"rtrim({template}, ' ')"
         name = f"{'cut' if is_explicit else 'fit'} to {length}"
-        call = Call(name, template, (expr,), of, compute, offset=offset, modifier=modifier)
+        call = Call(name, (expr,), of, compute, offset=offset, modifier=modifier)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
         return call
@@ -253,11 +208,7 @@ class Builder:
     def _of_bytes(self, expr: Expr, length: int) -> Expr:
         of = expr.type.sql_type
         assert of is not None
-        limit = limit_of(of, length)
-        is_fit = f"x IS NULL OR x BETWEEN -{limit} AND {limit - 1}"
-        refusal = f"error('SQLSTATE 22003 {type_of_bytes(length).value} out of range')"
-        template = f"list_transform([{{0}}], lambda x: CASE WHEN {is_fit} THEN x ELSE {refusal} END)[1]"
-        call = Call(f"fit to {length}", template, (expr,), expr.type, arithmetic.fit_to(length, of))
+        call = Call(f"fit to {length}", (expr,), expr.type, arithmetic.fit_to(length, of))
         if isinstance(expr, Literal):
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call
@@ -270,13 +221,12 @@ class Builder:
         assert isinstance(each, Call)
         fit = each.compute
         assert fit is not None
-        template = f"list_transform({{0}}, lambda e: {each.template.format('e')})"
 
         def compute(items: Any) -> Any:
             return tuple(None if item is None else fit(item) for item in items)
 
         modifier = modifier_of_length(expr.type, length)
-        call = Call(f"{each.name} each", template, (expr,), expr.type, compute, offset=offset, modifier=modifier)
+        call = Call(f"{each.name} each", (expr,), expr.type, compute, offset=offset, modifier=modifier)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call
@@ -285,25 +235,17 @@ class Builder:
 
     def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
         name = "<>" if name == "!=" else name
-        never_equal = from_zero.compared(name, args, offset)
-        if never_equal is not None:
-            return never_equal
         if name in _PATTERNS:
             args = [self.padded(args[0]), *args[1:]]
         if name == "||":
             args = self._concatenated(args)
         if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
             args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
-        if name in _REFUSED:
-            what, hint = _REFUSED[name] if JSONB in {arg.type for arg in args} else _TEXT_SEARCH
-            raise unsupported(what, offset, hint=hint)
         overloads = allowed.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
         if name == compatible.OPERATOR and not fitting:
             args = self._matched(name, args)
             fitting = choose(overloads, self._beside(args))
-        if name in TESTS and len(args) == 2 and len(fitting) == 1:
-            args = [args[0], translated(self.coerce(args[1], TEXT))]
         if len(fitting) != 1:
             shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])
             if fitting:
@@ -315,12 +257,6 @@ class Builder:
                 hint="no operator of that name takes these types: a cast may help",
             )
         overload, types = fitting[0]
-        if (
-            name in _LIKES
-            and types[1] is TEXT
-            and not (isinstance(args[1], Literal) and not is_cut_short(args[1].value))
-        ):
-            overload = replace(overload, template=overload.template.replace("{1}", ANY_PATTERN))
         return self._call(name, overload, types, args, offset)
 
     def padded(self, expr: Expr) -> Expr:
@@ -328,8 +264,7 @@ class Builder:
         length = modifier_of(expr) - HEAD
         if expr.type is not BPCHAR or length <= 0:
             return expr
-        template = f"rpad({{0}}, {length}, ' ')"
-        return Call(f"char({length})", template, (expr,), TEXT, lambda text: text.ljust(length), offset=expr.offset)
+        return Call(f"char({length})", (expr,), TEXT, lambda text: text.ljust(length), offset=expr.offset)
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text; a quoted literal beside bytes is bytes."""
@@ -357,7 +292,7 @@ class Builder:
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
         if overloads and not choose(overloads, [a.type for a in args]):
             args = self._matched(name, args)
-        return for_the_engine(self._call(name, *self.chosen(name, overloads, args, offset), args, offset))
+        return self._call(name, *self.chosen(name, overloads, args, offset), args, offset)
 
     def _matched(self, name: str, args: Sequence[Expr]) -> list[Expr]:
         """Arrays and elements as the one type that all of them can be."""
@@ -380,14 +315,12 @@ class Builder:
 
     def _call(self, name: str, overload: Overload, types: tuple[Type, ...], args: Sequence[Expr], offset: int) -> Call:
         coerced = tuple(self.coerce(a, t) for a, t in zip(args, types, strict=True))
-        if overload.relations:
-            self.note_relations(overload.relations)
-        return Call(name, overload.template, coerced, overload.result, overload.compute, overload.strict, offset)
+        return Call(name, coerced, overload.result, overload.compute, overload.strict, offset)
 
     def output_text(self, arg: Expr) -> Expr:
         """The text that a client is shown: concat and the like say t and f where a cast says true and false."""
         if arg.type is BOOL:
-            return Call("output", "CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", (arg,), TEXT, arithmetic.t_or_f)
+            return Call("output", (arg,), TEXT, arithmetic.t_or_f)
         return self.cast(arg, TEXT, arg.offset)
 
     # -- connectives ---------------------------------------------------------------------------------------------
@@ -399,22 +332,19 @@ class Builder:
         return self._joined("OR", args, arithmetic.disjunction, offset)
 
     def _joined(self, word: str, args: Sequence[Expr], compute: arithmetic.Compute, offset: int) -> Expr:
-        template = "(" + f" {word} ".join(f"{{{i}}}" for i in range(len(args))) + ")"
-        return lazy_call(word, template, args, BOOL, compute, offset)
+        return lazy_call(word, args, BOOL, compute, offset)
 
     def negated(self, arg: Expr, offset: int) -> Expr:
-        return Call("NOT", "(NOT {0})", (arg,), BOOL, lambda a: not a, offset=offset)
+        return Call("NOT", (arg,), BOOL, lambda a: not a, offset=offset)
 
     def not_true(self, arg: Expr, offset: int) -> Expr:
-        return lazy_call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, arithmetic.is_not_value(True), offset)
+        return lazy_call("IS NOT TRUE", (arg,), BOOL, arithmetic.is_not_value(True), offset)
 
     def case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
         if not whens:
             return default
         args = [*(expr for when in whens for expr in when), default]
-        words = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
-        template = f"CASE {words} ELSE {{{len(args) - 1}}} END"
-        return lazy_call("case", template, args, of, arithmetic.case, offset)
+        return lazy_call("case", args, of, arithmetic.case, offset)
 
 
 def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:

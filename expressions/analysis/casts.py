@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from expressions.analysis import array_elements, from_zero
+from expressions.analysis import array_elements
 from expressions.analysis.array_elements import refuse_elements
 from expressions.analysis.calls import Calls
 from expressions.analysis.scopes import Scope
@@ -31,7 +31,6 @@ from expressions.sqltypes import (
     MOMENTS,
     NAME,
     NO_MODIFIER,
-    NUMBERED,
     NUMERIC,
     TEXT,
     TEXTUAL,
@@ -39,7 +38,7 @@ from expressions.sqltypes import (
     Type,
 )
 from expressions.typed import Call, Expr, Literal, lazy_call, modifier_of
-from expressions.values import array_values
+from expressions.values import array_parts
 
 Node = Any
 
@@ -62,7 +61,7 @@ class Casts(Calls):
         cast = self.cast(arg, type_of_name(node.type_name), place)
         if cast is arg and cast.type in (NUMERIC, *MOMENTS) and modifier_of(cast) != NO_MODIFIER:
             same = lambda value: value  # noqa: E731 - its scale or precision is its own
-            cast = Call("cast", "{0}", (arg,), cast.type, same, offset=place)
+            cast = Call("cast", (arg,), cast.type, same, offset=place)
         return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
 
     def _interval(self, arg: Expr, unit: str, offset: int) -> Expr:
@@ -89,7 +88,7 @@ class Casts(Calls):
         if of in TEXTUAL:
             args, of = [self.coerce(arg, TEXT) for arg in args], TEXT
         refuse_elements(of, node.location)
-        return lazy_call("array", "[{all}]", args, ARRAY_OF[of], array_values.made, node.location)
+        return lazy_call("array", args, ARRAY_OF[of], array_parts.made, node.location)
 
     def _array(self, node: Node, scope: Scope, of: Type) -> Expr:
         """ARRAY[..] under a cast: it is its elements that are cast."""
@@ -97,21 +96,16 @@ class Casts(Calls):
         element = of.element
         assert element is not None
         args = tuple(self.cast(self.expr(item, scope), element, node.location) for item in node.elements)
-        return lazy_call("array", "[{all}]", args, of, array_values.made, node.location)
+        return lazy_call("array", args, of, array_parts.made, node.location)
 
     def _a_indirection(self, node: Node, scope: Scope) -> Expr:
-        """Parts of a value: elements and slices of an array, a jsonb, or a field of a number and its element."""
+        """Parts of a value: elements and slices of an array, or of a jsonb."""
         expr = self.expr(node.arg, scope)
         for is_subscript, group in groupby(node.indirection, lambda item: item.WhichOneof("node") == "a_indices"):
             if is_subscript:
                 expr = self._subscripted(expr, [item.a_indices for item in group], scope)
                 continue
-            for item in group:
-                name = item.string.sval if item.WhichOneof("node") == "string" else ""
-                if expr.type is not NUMBERED or name not in ("x", "n"):
-                    raise unsupported("a field of a value", expr.offset)
-                template = f"struct_extract({{0}}, '{name}')"
-                expr = Call("field", template, (expr,), INT4, offset=expr.offset)
+            raise unsupported("a field of a value", expr.offset)
         return expr
 
     def _subscripted(self, expr: Expr, subscripts: Sequence[Node], scope: Scope) -> Expr:
@@ -127,15 +121,10 @@ class Casts(Calls):
             message = f"cannot subscript type {expr.type} because it does not support subscripting"
             raise SqlError(DATATYPE_MISMATCH, message, expr.offset)
         if any(one.is_slice for one in subscripts):
-            return array_elements.slice_of(
-                from_zero.list_below(expr) or expr, [self.bounds(one, scope) for one in subscripts]
-            )
-        below = from_zero.list_below(expr)
+            return array_elements.slice_of(expr, [self.bounds(one, scope) for one in subscripts])
         numbers = [self._number(one.uidx, scope) for one in subscripts]
         if len(numbers) > 1:
             return array_elements.deeper_element_of(expr, numbers)
-        if below is not None:
-            return self.cast(array_elements.element_of(below, numbers[0]), expr.type.element, expr.offset)
         return array_elements.element_of(expr, numbers[0])
 
     def bounds(self, node: Node, scope: Scope) -> array_elements.Bounds:

@@ -21,11 +21,10 @@ from expressions.analysis.tree import (
 )
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, lazy_call
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, lazy_call, refuse_unsorted
 from expressions.values import arithmetic
 from expressions.values.array_literals import words_of
-from expressions.values.arrays import OfChar, tested, verdict_of
 
 Node = Any
 Parts = tuple["str | Expr", ...]
@@ -124,9 +123,7 @@ class Comparisons(Builder, ABC):
     def _differ(self, args: Sequence[Expr], offset: int) -> Expr:
         test = self.operator("=", args, offset)
         assert isinstance(test, Call)
-        left, right = (key_text(arg.type, f"{{{place}}}") for place, arg in enumerate(test.args))
-        template = f"({left} IS DISTINCT FROM {right})"
-        return lazy_call("DISTINCT", template, test.args, BOOL, arithmetic.distinct, offset)
+        return lazy_call("DISTINCT", test.args, BOOL, arithmetic.distinct, offset)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_distinct(node, scope), node.location)
@@ -144,15 +141,15 @@ class Comparisons(Builder, ABC):
                 either = self.any_of(each, node.location) if len(each) > 1 else each[0]
                 return self.negated(either, node.location) if negated else either
             args, _ = self.common(args, "IN")
-            first, *others = (key_text(arg.type, f"{{{place}}}") for place, arg in enumerate(args))
-            template = f"({first} IN ({', '.join(others)}))"
+            for arg in args:
+                refuse_unsorted(arg)
             compute: arithmetic.Compute
             reads: int | None
             if all(isinstance(arg, Literal) for arg in args[1:]):
                 compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
             else:
                 compute, reads = arithmetic.one_of, None
-            found = lazy_call("IN", template, args, BOOL, compute, node.location, reads=reads)
+            found = lazy_call("IN", args, BOOL, compute, node.location, reads=reads)
         return self.negated(found, node.location) if negated else found
 
     def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
@@ -190,8 +187,7 @@ class Comparisons(Builder, ABC):
     def _chars(self, array: Expr, offset: int) -> Expr:
         """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
         of = ARRAY_OF[TEXT]
-        template = "list_transform({0}, lambda e: rtrim(e, ' '))"
-        return Call("of char", template, (self.coerce(array, of),), of, OfChar(), offset=offset)
+        return Call("of char", (self.coerce(array, of),), of, _without_blanks, offset=offset)
 
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
@@ -208,15 +204,13 @@ class Comparisons(Builder, ABC):
         assert isinstance(test, Call)
         left, other = test.args
         wider = ARRAY_OF.get(other.type)
-        if wider is not None and other != element and (array.type, wider) in casts.TEMPLATES:
+        if wider is not None and other != element and (array.type, wider) in casts.CASTS:
             array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
-        comparison = test.template
+        shown = f"{test.name} {word}" if other == element else f"{test.name} {word} cast"
         compute = None
-        name = test.name
         if test.compute is not None and other == element:
-            compute = verdict_of(name, test.compute, word)
-        shown = f"{name} {word}" if other == element else f"{name} {word} cast"
-        return Call(shown, tested(comparison, word), (left, array), BOOL, compute, strict=False, offset=offset)
+            compute = arithmetic.among(test.compute, decided=word == "ANY")
+        return Call(shown, (left, array), BOOL, compute, strict=False, offset=offset)
 
     def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
         kind = node.WhichOneof("node")
@@ -247,3 +241,7 @@ class Comparisons(Builder, ABC):
 
     def _x_not_between(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_between(node, scope), node.location)
+
+
+def _without_blanks(items: Sequence[str | None]) -> Any:
+    return tuple(None if item is None else item.rstrip(" ") for item in items)

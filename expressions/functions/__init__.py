@@ -1,11 +1,9 @@
-"""Every function, operator and cast that a statement may use: an allow-list, and its types.
+"""Operators, functions and casts: those computed here, and the types of the others.
 
-allowed         the lists, by name; their lines are in:
-numbers           of integers, numerics and floating-point numbers
-texts             of text
-moments           of dates and timestamps
-aggregates        aggregates and window functions
-casts           which casts there are, and which are made unasked
+allowed         all of them, by name; they come from:
+local             those computed here
+signatures        types of the others, a line for each
+casts           which casts there are, which are made unasked, and which are computed here
 overloads       one way to call a function, and which of them a call means
 compatible      arrays and elements that become one type before that
 volatile        functions that have another value each time

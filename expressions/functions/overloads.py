@@ -14,19 +14,13 @@ from expressions.values.arithmetic import Compute
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function or operator. `variadic`: the last type may be repeated.
-
-    `relations`: those of the catalog that the template reads.
-    """
+    """One way to call a function or operator. `variadic`: the last type may be repeated."""
 
     args: tuple[Type, ...]
     result: Type
-    template: str
     compute: Compute | None = None
     strict: bool = True
     variadic: bool = False
-    aggregate: bool = False
-    relations: frozenset[str] = frozenset()
 
     def types_for(self, count: int) -> tuple[Type, ...] | None:
         """The argument types of a call with `count` arguments; None when it takes another number."""

@@ -1,6 +1,6 @@
 """Functions that have another value each time they are worked out.
 
-The query engine works them out for each row that it makes. Those that a default may have need no engine:
+PostgreSQL works them out for each row of a query. Those that a default may have are computed here:
 `worked_out_here` gives them a way to be worked out for each row, too.
 """
 

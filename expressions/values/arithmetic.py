@@ -6,20 +6,28 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from catalog.values import floats
-from catalog.values.arrays import array_text
 from catalog.values.documents import Jsonb
-from catalog.values.types import DOCUMENTS, MOMENTS, WHOLE, BadValue, SqlType, fitted, parse_text, read_iso, to_text
-from expressions.dates.zones import Zone, moment_text, to_local, to_utc
+from catalog.values.types import (
+    DOCUMENTS,
+    MOMENTS,
+    WHOLE,
+    BadValue,
+    InvalidDatetime,
+    SqlType,
+    fitted,
+    parse_text,
+    to_text,
+)
+from expressions.dates.reading import NeedsNow, read, read_time
+from expressions.dates.zones import PLAIN
 from expressions.errors import (
-    DATETIME_OUT_OF_RANGE,
     DIVISION_BY_ZERO,
     NULL_NOT_ALLOWED,
     NUMBER_OUT_OF_RANGE,
-    UNDEFINED_OBJECT,
     SqlError,
 )
 from expressions.limits import look_at, look_into, look_over, pass_over
@@ -40,7 +48,6 @@ from expressions.sqltypes import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
-    TYPE_WORDS,
     VARCHAR,
     Type,
 )
@@ -72,23 +79,6 @@ def whole(of: Type, compute: Callable[..., int]) -> Compute:
         return ranged(of, compute(*args))
 
     return checked
-
-
-def shift_max(of: Type) -> int:
-    """The largest count of bits that a shift takes; of a larger one, or one below 0, its lowest bits count."""
-    return 63 if of is INT8 else 31
-
-
-def shifted_left(of: Type) -> Compute:
-    """Bits beyond the width of the type are lost."""
-    half, most = LIMITS[of], shift_max(of)
-    return lambda a, count: (((a << (count & most)) + half) & (2 * half - 1)) - half
-
-
-def shifted_right(of: Type) -> Compute:
-    """The sign stays."""
-    most = shift_max(of)
-    return lambda a, count: a >> (count & most)
 
 
 def divide_whole(a: int, b: int) -> int:
@@ -143,11 +133,6 @@ def to_single(value: float) -> float:
     if found == 0 and value != 0:
         raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: underflow")
     return found
-
-
-def unless_nan(compute: Compute) -> Compute:
-    """The function of a double, with NaN as it is."""
-    return lambda a: a if a != a else compute(a)
 
 
 def divide_real(a: float, b: float) -> float:
@@ -253,6 +238,22 @@ def one_of(_: Any, needle: Callable[[], Any], *thunks: Callable[[], Any]) -> boo
     return result
 
 
+def among(compare: Compute, *, decided: bool) -> Compute:
+    """x operator ANY (array), which one True decides; x operator ALL (array), which one False does."""
+
+    def compute(_: Any, value: Callable[[], Any], items: Callable[[], Any]) -> bool | None:
+        listed, one = items(), value()
+        if listed is None:
+            return None
+        look_over(listed)
+        tests = [None if one is None or item is None else compare(one, item) for item in listed]
+        if decided in tests:
+            return decided
+        return None if None in tests else not decided
+
+    return compute
+
+
 @dataclass(frozen=True, slots=True)
 class OneOfValues:
     """x IN (..) of constants: looked up, not compared one by one. Two of the same constants are equal."""
@@ -283,10 +284,6 @@ def distinct(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> bool:
 def nullif(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     x, y = a(), b()
     return None if x is not None and y is not None and COMPARISONS["="](x, y) else x
-
-
-def nullif_equal(_: Any, is_equal: Callable[[], Any], a: Callable[[], Any]) -> Any:
-    return None if is_equal() is True else a()
 
 
 def extreme(choose: Callable[..., Any]) -> Compute:
@@ -333,6 +330,7 @@ def double_to_whole(of: Type) -> Compute:
 
 
 def text_to(of: SqlType) -> Compute:
+    """Dates may have any of PostgreSQL's forms but those that depend on the time of the transaction."""
     look = (lambda text: look_at(len(text))) if of in DOCUMENTS else pass_over
 
     def parsed(text: str) -> Any:
@@ -340,9 +338,20 @@ def text_to(of: SqlType) -> Compute:
         try:
             return parse_text(of, text)
         except BadValue as bad:
+            if of in MOMENTS or of is SqlType.DATE:
+                return _date_in_words(of, text)
             raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
 
     return parsed
+
+
+def _date_in_words(of: SqlType, text: str) -> Any:
+    try:
+        return read_time(text, PLAIN, None) if of is SqlType.TIME else read(of, text, PLAIN, None)
+    except BadValue as bad:
+        raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
+    except NeedsNow:
+        raise SqlError(InvalidDatetime.sqlstate, f'"{text}" is another time in each transaction') from None
 
 
 def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
@@ -388,18 +397,6 @@ def fit_to(length: int, of: SqlType = SqlType.NUMERIC) -> Compute:
             raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
 
     return fit
-
-
-def is_valid(text: str, name: str) -> bool:
-    """True when a text is a value of the type of this name. Raises 42704 when there is none."""
-    of = TYPE_WORDS.get(name.lower())
-    if of is None or of.sql_type is None:
-        raise SqlError(UNDEFINED_OBJECT, f'type "{name}" does not exist')
-    try:
-        text_to(of.sql_type)(text)
-    except SqlError:
-        return False
-    return True
 
 
 def text_of(of: SqlType) -> Compute:
@@ -458,34 +455,3 @@ ZONED = frozenset(
      (TIMESTAMPTZ, TEXT), (TIMESTAMPTZ, TIME), (ARRAY_OF[TIMESTAMPTZ], TEXT)}
 )  # fmt: skip
 """Casts that depend on the time zone."""
-
-
-@lru_cache(512)
-def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
-    """A cast in a time zone other than UTC."""
-
-    def in_range(compute: Callable[[], Any]) -> Any:
-        try:
-            return compute()
-        except OverflowError:
-            raise SqlError(DATETIME_OUT_OF_RANGE, "timestamp out of range") from None
-
-    def from_text(text: str) -> Any:
-        pass_over(text)
-        try:
-            local = read_iso(SqlType.TIMESTAMPTZ, text)
-        except BadValue as bad:
-            raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
-        return in_range(lambda: to_utc(local, zone) if local.tzinfo is None else local.astimezone(dt.UTC))
-
-    casts: dict[tuple[Type, Type], Compute] = {
-        (DATE, TIMESTAMPTZ): lambda v: in_range(lambda: to_utc(midnight(v), zone)),
-        (TIMESTAMP, TIMESTAMPTZ): lambda v: in_range(lambda: to_utc(v, zone)),
-        (TIMESTAMPTZ, TIMESTAMP): lambda v: in_range(lambda: to_local(v, zone)),
-        (TIMESTAMPTZ, DATE): lambda v: in_range(lambda: to_local(v, zone).date()),
-        (TIMESTAMPTZ, TIME): lambda v: in_range(lambda: time_of(to_local(v, zone))),
-        (TEXT, TIMESTAMPTZ): from_text,
-        (TIMESTAMPTZ, TEXT): lambda v: moment_text(v, zone),
-        (ARRAY_OF[TIMESTAMPTZ], TEXT): lambda items: array_text(items, lambda v: moment_text(v, zone)),
-    }
-    return casts[source, target]

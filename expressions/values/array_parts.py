@@ -1,4 +1,4 @@
-"""Elements and slices of an array: read, and assigned. The twins of the engine's texts in `analysis.array_elements`.
+"""Arrays out of their elements, and with other elements and slices assigned.
 
 An array counts from 1, so an assignment that would make one that does not is refused by name.
 """
@@ -8,8 +8,11 @@ from typing import Any
 
 from catalog.values.arrays import ELEMENTS_MAX, SIZE_MAX
 from expressions.errors import NULL_NOT_ALLOWED, PROGRAM_LIMIT, SUBSCRIPT_ERROR, SqlError, unsupported
-from expressions.limits import refuse_growth, too_many_elements
-from expressions.values.array_values import FROM_ONE, TOO_LARGE, Items, bounded
+from expressions.limits import look_over, refuse_array, refuse_growth, too_many_elements
+
+Items = tuple[Any, ...]
+FROM_ONE = "an array whose elements do not count from 1"
+TOO_LARGE = f"array size exceeds the maximum allowed ({SIZE_MAX})"
 
 NO_PLACE = "array subscript in assignment must not be null"
 BOTH_BOUNDS = "array slice subscript must provide both boundaries"
@@ -18,13 +21,16 @@ BACKWARDS = "upper bound cannot be less than lower bound"
 TOO_SMALL = "source array too small"
 
 
-def element(items: Items, number: int) -> Any:
-    return items[number - 1] if 1 <= number <= len(items) else None
+def made(_: Any, *thunks: Callable[[], Any]) -> Items:
+    """ARRAY[..]."""
+    return bounded(tuple(thunk() for thunk in thunks))
 
 
-def sliced(items: Items, first: int, last: int) -> Items:
-    """The elements from the first to the last number; numbers that the array has not do not count."""
-    return items[max(first, 1) - 1 : max(last, 0)]
+def bounded(items: Items) -> Items:
+    """The array. Raises 54000 for one that is too long."""
+    look_over(items)
+    refuse_array(items)
+    return items
 
 
 def with_element(_: Any, array: Callable[[], Any], number: Callable[[], Any], item: Callable[[], Any]) -> Items:

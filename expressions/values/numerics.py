@@ -9,8 +9,8 @@ What has more digits than a node works with is refused before it is computed.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Decimal
+from collections.abc import Callable
+from decimal import Decimal
 from functools import wraps
 from typing import Any
 
@@ -140,97 +140,6 @@ def modulo(a: Decimal, b: Decimal) -> Decimal:
         return a
     scale = max(scale_of(a), scale_of(b))
     return numerics.with_scale(CONTEXT.remainder(a, b), scale)
-
-
-@checked
-def whole_quotient(a: Decimal, b: Decimal) -> Decimal:
-    """div(a, b): cut at the point."""
-    refuse_zero(a, b)
-    if a.is_nan() or b.is_nan():
-        return NAN
-    if b.is_infinite():
-        return NAN if a.is_infinite() else ZERO
-    quotient = CONTEXT.divide_int(a, b) if a.is_finite() else CONTEXT.divide(a, b)
-    return numerics.plain(quotient)
-
-
-@checked
-def rounded(a: Decimal, scale: int = 0) -> Decimal:
-    return numerics.with_scale(a, max(-SCALE_MAX, min(scale, SCALE_MAX)))
-
-
-@checked
-def truncated(a: Decimal, scale: int = 0) -> Decimal:
-    return numerics.with_scale(a, max(-SCALE_MAX, min(scale, SCALE_MAX)), ROUND_DOWN)
-
-
-@checked
-def ceiling(a: Decimal) -> Decimal:
-    return numerics.with_scale(a, 0, ROUND_CEILING)
-
-
-@checked
-def floor(a: Decimal) -> Decimal:
-    return numerics.with_scale(a, 0, ROUND_FLOOR)
-
-
-def sign(a: Decimal) -> Decimal:
-    return NAN if a.is_nan() else Decimal((a > 0) - (a < 0))
-
-
-def least_scale(a: Decimal) -> int | None:
-    return scale_of(_trimmed(a)) if a.is_finite() else None
-
-
-def shown_scale(a: Decimal) -> int | None:
-    return scale_of(a) if a.is_finite() else None
-
-
-def _trimmed(a: Decimal) -> Decimal:
-    if not a.is_finite():
-        return a
-    digits = a.as_tuple().digits if a else (0,)
-    zeros = scale_of(a)
-    if a:
-        zeros = next((i for i, digit in enumerate(reversed(digits)) if digit), 0)
-    return numerics.with_scale(a, scale_of(a) - min(zeros, scale_of(a)))
-
-
-@checked
-def trimmed(a: Decimal) -> Decimal:
-    """trim_scale: without zeros at the end."""
-    return _trimmed(a)
-
-
-# --- sums
-
-
-@checked
-def sum_of(values: Iterable[Decimal | None]) -> Decimal | None:
-    """NULL for no value."""
-    total: Decimal | None = None
-    for value in values:
-        if value is not None:
-            total = value if total is None else CONTEXT.add(total, value)
-    return None if total is None else numerics.plain(total)
-
-
-@checked
-def average_of(values: Iterable[Decimal | None]) -> Decimal | None:
-    count = 0
-
-    def counted() -> Iterator[Decimal]:
-        nonlocal count
-        for value in values:
-            if value is not None:
-                count += 1
-                yield value
-
-    total = sum_of(counted())
-    return None if total is None else divide(total, Decimal(count))
-
-
-# --- casts
 
 
 def of_whole(value: int) -> Decimal:

@@ -58,7 +58,7 @@ def char_of(byte: int) -> str:
 
 
 def byte_of(char: str) -> int:
-    """The byte of a "char". What the query engine has made of a text may be any character: its first byte counts."""
+    """The byte of a "char". Of any other character its first byte counts."""
     octal = _OCTAL.fullmatch(char)
     if octal is not None:
         return int(octal[1], 8)

@@ -18,7 +18,6 @@ from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import UNKNOWN, parameter_type
-from expressions.values.privileges import MAY_WRITE
 from nodes.catalog_queries.admission import admit
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
@@ -29,6 +28,7 @@ from nodes.clients.portals import Prepared
 from nodes.context import Environment
 from nodes.copy.options import options_of
 from nodes.execution.held_rows import bytes_of
+from nodes.people.rights import WRITE_RIGHT
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
@@ -130,7 +130,7 @@ class CatalogQueries:
 
     def facts(self, relations: Mapping[str, str] | None = None, parameters: Sequence[object] | None = ()) -> Facts:
         """The values of the session, for one text."""
-        may_write = self.known[MAY_WRITE] == "t"
+        may_write = self.known[WRITE_RIGHT] == "t"
         return Facts(
             self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
             self.variables.get, self.variables.would_show, self.variables.shown,

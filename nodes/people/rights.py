@@ -15,6 +15,8 @@ from expressions.errors import INSUFFICIENT_PRIVILEGE, INVALID_AUTHORIZATION, Fa
 from nodes.wire.scram import Verifier
 
 MAY_WRITE = "changes.add_change"
+WRITE_RIGHT = "may_write"
+"""A session's value by this name: t or f."""
 OWNER = "owner"
 NAME_CHARS_MAX = 63
 """Of a name without an account; PostgreSQL cuts longer ones."""

@@ -15,7 +15,6 @@ from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, Type
-from expressions.values.object_names import SHOWN_SETTINGS
 from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
 from nodes.sql.one_table import one_table
 from nodes.sql.plans import Plan, QueryPlan, Source, TruncatePlan, WritingPlan
@@ -35,13 +34,7 @@ class Planner(Merges):
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
             return several(kind, node, self._part, self.views)
-        plan = self._plan(kind, node)
-        if self.analyzer.relations:
-            if self.analyzer.relations == {SHOWN_SETTINGS}:
-                what = "current_setting of a column in a statement that writes"
-                raise unsupported(what, hint="use a constant or a parameter")
-            raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
-        return plan
+        return self._plan(kind, node)
 
     def _part(self, kind: str, node: Node, known: dict[str, Known]) -> QueryPlan | WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""

@@ -14,9 +14,7 @@ from expressions.analysis.scopes import Scope
 from expressions.dates.reading import NeedsNow, read
 from expressions.dates.zones import UnknownZone, moment_text, time_style, to_utc, zone_named
 from expressions.rows import parsed
-from expressions.sqltypes import DATE, TIMESTAMPTZ
 from expressions.typed import Context, Literal, evaluate
-from expressions.values.arithmetic import zoned_cast
 
 NOON = dt.datetime(2024, 7, 1, 22, 30, tzinfo=dt.UTC)
 
@@ -83,12 +81,6 @@ def test_a_name_is_no_longer_than_postgresql_takes_one() -> None:
     assert zone_named("A" * 253 + "+1").rules == dt.timezone(dt.timedelta(hours=-1))
     with pytest.raises(UnknownZone):
         zone_named("A" * 254 + "+1")
-
-
-def test_casts_are_not_kept_for_every_zone_there_ever_was() -> None:
-    for minute in range(2000):
-        zoned_cast(DATE, TIMESTAMPTZ, zone_named(f"AAA{minute % 20}:{minute // 20:02d}"))
-    assert zoned_cast.cache_info().currsize <= 512
 
 
 def test_a_literal_that_means_now_is_worked_out_by_each_transaction() -> None:

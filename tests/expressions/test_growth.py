@@ -11,8 +11,6 @@ from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
 from expressions.typed import Context, Expr, evaluate, is_simple
 
-LONG = f"'{'a' * 100_000}'"
-
 
 def analysed(text: str) -> Expr:
     analyzer = Analyzer({})
@@ -56,15 +54,8 @@ def test_rows_of_many_columns_are_compared_in_a_flat_way() -> None:
     assert evaluate(expr, {}, Context()) is True
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"replace({LONG}, 'a', '{'b' * 20}')",
-        " || ".join(["$1"] * 11),
-        "length(" + "replace(" * 20 + "'aa'" + ", 'a', 'aaaa')" * 20 + ")",
-    ],
-)
-def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken(text: str) -> None:
+def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken() -> None:
+    text = " || ".join(["$1"] * 11)
     with pytest.raises(SqlError, match=f"at most {VALUE_BYTES_MAX} bytes"):
         evaluate(analysed(text), {}, Context(("a" * 100_000,)))
 
@@ -72,9 +63,6 @@ def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken(text: 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("replace('aaa', 'a', 'bb')", "bbbbbb"),
-        ("replace('aaa', '', 'bb')", "aaa"),
-        ("replace('aaa', 'a', NULL)", None),
         ("(1, NULL) < (2, 1)", True),
         ("(1, NULL) < (1, 1)", None),
         ("(1, 2, 3) >= (1, 2, 3)", True),
@@ -96,9 +84,6 @@ def test_what_is_short_enough_is_what_it_was(text: str, value: object) -> None:
         ("1e30000", "54000", "a numeric may have at most 20000 digits"),
         ("1e400::float8", "22003", "out of range for type double precision"),
         ("1e400::real", "22003", "out of range for type real"),
-        ("9.9 ^ 99999", "54000", "a power may have at most 1000 digits"),
-        ("exp(5000.0)", "54000", "a power may have at most 1000 digits"),
-        ("sqrt(1e15000)", "54000", "take numbers of at most 1000 digits"),
         ("1e15000 * 1e15000", "54000", "a numeric may have at most 20000 digits"),
     ],
 )
@@ -115,10 +100,3 @@ def test_a_text_that_is_no_number_is_refused_at_once() -> None:
     with pytest.raises(SqlError, match="invalid input syntax"):
         analysed(f"'{'1' * 900_000}x'::float8")
     assert time.process_time() - began < 5.0  # it took hours: each digit was tried as the last one before the point
-
-
-def test_a_document_within_another_one_keeps_to_its_depth() -> None:
-    deep = "[" * 200 + "]" * 200
-    with pytest.raises(SqlError, match="200 levels") as caught:
-        evaluate(analysed(f"json_build_object('a', '{deep}'::json)"), {}, Context())
-    assert caught.value.sqlstate == "54001"

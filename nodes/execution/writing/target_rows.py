@@ -85,7 +85,7 @@ async def _asked(work: Writing, plan: UpdatePlan | DeletePlan, text: Text, reads
         (old, values), row = stored[key], found[key]
         computed = await made_values(work, text, values, row[:count], row[count + len(beside) :])
         shown = {one.number: value for one, value in zip(beside, row[count:], strict=False)}
-        matches.append(Match(old, values | shown, computed))
+        matches.append(Match(old, values | shown, fitted(computed)))
     return matches
 
 

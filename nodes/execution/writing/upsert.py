@@ -159,7 +159,7 @@ async def _update_conflicting(
             text = work.texts.conflicting
             computed = fitted(answer[1:end])
             if text is not None:
-                computed = await made_values(work, text, before, computed, answer[end:])
+                computed = fitted(await made_values(work, text, before, computed, answer[end:]))
             assigned = dict(zip(columns, computed, strict=True))
             changes[place] = old, assigned, before | assigned
     await work.foresee(changes=changes.values())

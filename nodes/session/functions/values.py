@@ -3,9 +3,8 @@
 from typing import Any
 
 from expressions.errors import UNDEFINED_OBJECT, SqlError
-from expressions.values.privileges import MAY_WRITE
 from nodes.clients.protocols import Client
-from nodes.people.rights import Person
+from nodes.people.rights import WRITE_RIGHT, Person
 from nodes.session.functions import of_session
 from nodes.settings.known import SERVER_VERSION
 from nodes.settings.variables import Variables
@@ -27,7 +26,7 @@ class SessionValues:
         }
 
     def __getitem__(self, name: str) -> str:
-        if name == MAY_WRITE:
+        if name == WRITE_RIGHT:
             return "t" if self._person.may_write else "f"
         return self._fixed[name]
 

@@ -97,7 +97,7 @@ def _same(one: Expr, other: Expr, context: Context) -> bool:
         return one.type is other.type and value is not None and value == _value(other, context)
     if not isinstance(one, Call) or not isinstance(other, Call):
         return False
-    if (one.name, one.template, one.type, len(one.args)) != (other.name, other.template, other.type, len(other.args)):
+    if (one.name, one.type, len(one.args)) != (other.name, other.type, len(other.args)):
         return False
     return all(_same(a, b, context) for a, b in zip(one.args, other.args, strict=True))
 

@@ -8,5 +8,4 @@ clauses           GROUP BY, DISTINCT, ORDER BY, LIMIT
 set_operations    VALUES, UNION, INTERSECT, EXCEPT
 grouping        columns that a grouped query may name
 grouping_sets   GROUPING SETS, ROLLUP, CUBE
-keys            of values that the engine compares in part
 """

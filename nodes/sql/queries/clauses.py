@@ -11,11 +11,10 @@ from expressions.analysis.aggregates import direction_of, refuse_aggregates
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import location_of
-from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
-from expressions.sqltypes import FLOATS, INT8, INTEGERS, KEYED, NUMERIC, UNKNOWN
-from expressions.typed import Expr, Literal, joined, place_of, sort_key
+from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError
+from expressions.sqltypes import FLOATS, INT8, INTEGERS, NUMERIC, UNKNOWN
+from expressions.typed import Expr, Literal, joined, place_of, refuse_unsorted
 from nodes.sql.queries.grouping_sets import Groups, groups_of
-from nodes.sql.queries.keys import distinct_on
 from nodes.sql.queries.query import Parts, Target, refuse_wide
 
 Node = Any
@@ -76,15 +75,17 @@ class Clauses:
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
             refuse_unlisted(order)
-            if len(node.group_clause) and any(target.expr.type in KEYED for target in places.targets):
-                raise unsupported("DISTINCT of grouped numerics", hint="group by all of them")
-            return distinct_on([target.expr for target in places.targets])
+            for target in places.targets:
+                refuse_unsorted(target.expr)
+            return ("DISTINCT ",)
         refuse_wide(len(named))
         keys = [self._reference(item, scope, places, "DISTINCT ON", prefer_input=False) for item in named]
         named_exprs = [places.shown(key) for key in keys]
         places_of = [location_of(item, str(item.WhichOneof("node"))) for item in named]
         self._refuse_other_order(named_exprs, [places.shown(key) for key, _ in order], places_of)
-        return ("DISTINCT ON (", *joined((sort_key(expr),) for expr in named_exprs), ") ")
+        for expr in named_exprs:
+            refuse_unsorted(expr)
+        return ("DISTINCT ON (", *joined((expr,) for expr in named_exprs), ") ")
 
     def _refuse_other_order(self, keys: Sequence[Expr], order: Sequence[Expr], offsets: Sequence[int]) -> None:
         """Refuses ORDER BY that does not begin with what DISTINCT ON names: it would not say which row is first."""

@@ -15,16 +15,25 @@ from expressions.analysis.tree import function_name
 from expressions.errors import (
     DUPLICATE_ALIAS,
     INVALID_COLUMN_REFERENCE,
-    INVALID_PARAMETER_VALUE,
     PROGRAM_LIMIT,
     SqlError,
     unsupported,
 )
 from expressions.functions import allowed
-from expressions.limits import refusal
-from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.sqltypes import (
+    DATE,
+    INT4,
+    INT8,
+    INTEGERS,
+    INTERVAL,
+    JSON,
+    JSONB,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+)
 from expressions.typed import Call, ColumnRef, Expr, Fragment, joined, walk
-from expressions.values.intervals import with_engine_interval
 from nodes.catalog_views import relations
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.extent import JOINED_MAX, Extent
@@ -37,10 +46,8 @@ Node = Any
 Star = tuple[str, Expr | None, Relation | None]
 """One column that * stands for: its name, and its expression or the relation that has it."""
 Stars = list[Star]
-STEP = (
-    "CASE WHEN i = INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22023 step size cannot equal zero') AS INTERVAL)"
-    " ELSE i END"
-)
+PAIRS = {"json_each": JSON, "jsonb_each": JSONB, "json_each_text": TEXT, "jsonb_each_text": TEXT}
+"""Functions that give rows of a name and a value, and the type of these."""
 
 
 class Queries(Protocol):
@@ -167,8 +174,8 @@ class FromClause:
         names = [function_name(call) for call in calls]
         if len(calls) == 1 and is_of_one_value(name):
             return self._one_row(node, items[0], calls[0], scope)
-        unknown = next((n for n in names if n not in allowed.SETS and n not in allowed.PAIRS), None)
-        if unknown is not None or (len(calls) > 1 and any(n in allowed.PAIRS for n in names)):
+        unknown = next((n for n in names if n not in allowed.SETS and n not in PAIRS), None)
+        if unknown is not None or (len(calls) > 1 and any(n in PAIRS for n in names)):
             shown = unknown or "of two columns beside others"
             hint = REFUSED.get(shown, "generate_series, unnest and generate_subscripts may stand there")
             raise unsupported(f"function {shown} in FROM", calls[0].location, hint=hint)
@@ -178,9 +185,9 @@ class FromClause:
         given = [self.analyzer.expr(arg, scope) for arg in calls[0].args]
         several = name == "unnest" and len(given) > 1
         each = [[arg] for arg in given] if several else [given]
-        is_pair = name in allowed.PAIRS
+        is_pair = name in PAIRS
         if is_pair:
-            lists = self.analyzer.pair_of(name, given, calls[0].location)
+            lists = [Call(name, tuple(map(self.analyzer.known, given)), of) for of in (TEXT, PAIRS[name])]
         else:
             lists = [self.analyzer.set_of(name, args, calls[0].location) for args in each]
         alias = node.alias.aliasname if node.HasField("alias") else name
@@ -234,13 +241,8 @@ class FromClause:
         if len(args) not in (2, 3) or any(a.type not in (*INTEGERS, UNKNOWN) for a in args):
             raise unsupported("generate_series over anything but integers and timestamps", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
-        numbers = [self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8) for arg in args]
-        if len(numbers) == 3:
-            refused = refusal("step size cannot equal zero", "BIGINT", INVALID_PARAMETER_VALUE)
-            template = f"CASE WHEN {{0}} = 0 THEN {refused} ELSE {{0}} END"
-            numbers[2] = Call("step", template, (numbers[2],), INT8, offset=numbers[2].offset)
-        whole = joined((number,) for number in numbers)
-        parts = (f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series(", *whole, ") AS t(g))")
+        whole = joined((self.analyzer.coerce(arg, of),) for arg in args)
+        parts = ("(SELECT g AS o0 FROM generate_series(", *whole, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
         return self._derived(scope, alias, (Output(column, of),), parts, call.location)
@@ -251,7 +253,7 @@ class FromClause:
         if args[0].type is TIMESTAMP and args[1].type is UNKNOWN:
             of = TIMESTAMP
         start, stop = (self.analyzer.coerce(arg, of) for arg in args[:2])
-        step = Call("step", with_engine_interval("{0}", STEP), (self.analyzer.coerce(args[2], INTERVAL),), INTERVAL)
+        step = self.analyzer.coerce(args[2], INTERVAL)
         source: Parts = ("(SELECT g AS o0 FROM generate_series(", start, ", ", stop, ", ", step, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
@@ -306,7 +308,7 @@ class FromClause:
             (x, y), of = self.analyzer.common((a, b), "JOIN/USING")
             both: Expr = x if word in ("JOIN", "LEFT JOIN") else y
             if word == "FULL JOIN":
-                both = Call("coalesce", "coalesce({0}, {1})", (x, y), of, strict=False)
+                both = Call("coalesce", (x, y), of, strict=False)
             scope.merge(Merged(name, both, relations))
             merged.append((name, both, None))
         condition = joined(((test,) for test in tests), " AND ")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from expressions.analysis.aggregates import GROUPING, aggregates_in
 from expressions.analysis.scopes import Scan, Scope
 from expressions.errors import GROUPING_ERROR, SqlError
-from expressions.typed import Call, ColumnRef, Expr, Fragment, sort_key, walk
+from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
 from nodes.sql.queries.grouping_sets import Groups
 from nodes.sql.queries.query import Target
 
@@ -45,12 +45,11 @@ def check_groups(
 
 def refuse_others(expr: Expr, grouped: frozenset[Expr]) -> None:
     """Refuses GROUPING(..) of anything that is not grouped by."""
-    keys = {sort_key(group) for group in grouped}
     for part in walk(expr):
         args = part.parts if isinstance(part, Fragment) and part.parts[0] == GROUPING else ()
-        if not all(isinstance(arg, str) or arg in keys for arg in args):
+        if not all(isinstance(arg, str) or arg in grouped for arg in args):
             message = "arguments to GROUPING must be grouping expressions of the associated query level"
-            places = (e.offset for arg in args if not isinstance(arg, str) and arg not in keys for e in walk(arg))
+            places = (e.offset for arg in args if not isinstance(arg, str) and arg not in grouped for e in walk(arg))
             raise SqlError(GROUPING_ERROR, message, max(places))
 
 

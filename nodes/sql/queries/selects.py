@@ -15,8 +15,8 @@ from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Scope
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
-from expressions.sqltypes import ARRAY_OF, NUMBERED, REGTYPES, SHOWN, TEXT, Type
-from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
+from expressions.sqltypes import NUMBERED, SHOWN, Type
+from expressions.typed import Expr, Fragment, Literal, Parameter, joined, refuse_unsorted, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.extent import Extent
 from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of, style_of
@@ -24,7 +24,6 @@ from nodes.sql.queries.clauses import Clauses, Limit, Places, ordered_by, positi
 from nodes.sql.queries.from_clause import FromClause, Star, note_conditions
 from nodes.sql.queries.grouping import check_groups
 from nodes.sql.queries.grouping_sets import Groups
-from nodes.sql.queries.keys import grouped, sorted_by
 from nodes.sql.queries.query import Parts, Query, SimpleSelect, Target, refuse_wide
 from nodes.sql.queries.set_operations import SetOperations
 from nodes.sql.queries.with_queries import WithQueries
@@ -89,21 +88,8 @@ class Selects:
         """The query as its client gets it: oids with names are shown by these."""
         if any(o.type is NUMBERED for o in query.outputs):
             raise unsupported("a whole row as a value", hint="name its fields, as in (keys).x")
-        if not any(o.type in SHOWN for o in query.outputs):
-            return query
-        name = f"s{self.number()}"
-        columns: list[Parts] = []
-        outputs = []
-        for place, output in enumerate(query.outputs):
-            ref: Expr = ColumnRef(
-                f"{name}.o{place}", output.type, output.name, origin=output.origin, modifier=output.modifier
-            )
-            if output.type in SHOWN:
-                names = ARRAY_OF[TEXT] if output.type is REGTYPES else TEXT
-                ref, output = self.analyzer.cast(ref, names, -1), Output(output.name, SHOWN[output.type])
-            columns.append((ref, f" AS o{place}"))
-            outputs.append(output)
-        return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))
+        outputs = tuple(replace(o, type=SHOWN.get(o.type, o.type)) for o in query.outputs)
+        return Query(query.parts, outputs)
 
     def view(self, view: ViewInUse, place: tuple[int, ...]) -> Query:
         """The query of a view that is named there, with the names that it was made with; its columns are the view's."""
@@ -192,16 +178,12 @@ class Selects:
         order: Sequence[tuple[Expr | int, str]],
         limit: Limit,
     ) -> Parts:
-        sorting = sorted_by(order, targets)
-        keys = [key for key, _ in sorting if not isinstance(key, int)]
-        over = [*(target.expr for target in targets), *([] if having is None else [having]), *keys]
-        group_by, over = grouped(groups, over)
-        having = None if having is None else over[len(targets)]
-        rest = iter(over[len(over) - len(keys) :])
-        sorting = [(key if isinstance(key, int) else next(rest), direction) for key, direction in sorting]
-        shown = joined((expr, f" AS o{number}") for number, expr in enumerate(over[: len(targets)]))
+        for group in groups.exprs if groups is not None else ():
+            refuse_unsorted(group)
+        group_by = () if groups is None else (" GROUP BY ", *groups.parts(groups.exprs))
+        shown = joined((target.expr, f" AS o{number}") for number, target in enumerate(targets))
         if limit.has_ties:
-            ranked = [(over[key - 1] if isinstance(key, int) else key, direction) for key, direction in sorting]
+            ranked = [(targets[key - 1].expr if isinstance(key, int) else key, direction) for key, direction in order]
             shown = [*(shown or ["NULL::INTEGER AS nothing"]), ", ", *positions(ranked)]
         parts = ["SELECT ", *distinct, *(shown or ["NULL::INTEGER AS nothing"])]
         parts += [" FROM ", *from_parts] if from_parts else []
@@ -209,7 +191,7 @@ class Selects:
         parts += [*group_by, *([" HAVING ", having] if having is not None else [])]
         if limit.has_ties:
             return limit.with_ties(tuple(parts), len(targets))
-        return (*parts, *ordered_by(sorting), *limit.parts)
+        return (*parts, *ordered_by(order), *limit.parts)
 
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
         """The query without the engine, when it is a plain selection from one table."""

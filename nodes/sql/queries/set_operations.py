@@ -8,10 +8,9 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import common_type
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
-from expressions.sqltypes import BPCHAR, KEYED, NO_MODIFIER, Type
+from expressions.sqltypes import BPCHAR, NO_MODIFIER, Type
 from expressions.typed import ColumnRef, is_null, joined, modifier_of_all, place_of
 from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
-from nodes.sql.queries.keys import by_keys, sorted_by
 from nodes.sql.queries.query import Parts, Query, Target, refuse_wide
 from nodes.wire.columns import Output
 
@@ -79,20 +78,13 @@ class SetOperations:
             Output(a.name, of, modifier=modifier)
             for a, of, modifier in zip(left.outputs, types, modifiers, strict=True)
         )
-        if any(of in KEYED for of in types):
-            parts = by_keys(word, sides, outputs, f"s{self.selects.number()}", is_all=node.all)
         return self._ordered(node, Query(parts, outputs))
 
     def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
         name = f"s{self.selects.number()}"
         columns: list[Parts] = []
         for i, (o, of) in enumerate(zip(query.outputs, types, strict=True)):
-            if of in KEYED and o.type is not of:
-                columns.append(
-                    (self.selects.analyzer.coerce(ColumnRef(f"{name}.o{i}", o.type, o.name), of), f" AS o{i}")
-                )
-            else:
-                columns.append((f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}",))
+            columns.append((self.selects.analyzer.coerce(ColumnRef(f"{name}.o{i}", o.type, o.name), of), f" AS o{i}"))
         return ("(SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name})")
 
     def _ordered(self, node: Node, query: Query) -> Query:
@@ -109,7 +101,7 @@ class SetOperations:
         if beyond is not None and not len(node.values_lists):
             hint = "name or number a column of the result, or put the whole into FROM"
             raise SqlError("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause", place_of(beyond), hint=hint)
-        order = sorted_by(asked, targets)
+        order = asked
         source: Parts = (" FROM (", *query.parts, f") AS {name}")
         if limit.has_ties:
             keys = [(targets[key - 1].expr if isinstance(key, int) else key, direction) for key, direction in order]

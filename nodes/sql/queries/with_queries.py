@@ -9,7 +9,6 @@ from postgast import walk as walk_tree
 
 from expressions.analysis.scopes import Scope
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
-from expressions.sqltypes import KEYED
 from expressions.typed import joined
 from nodes.sql.extent import Extent
 from nodes.sql.queries.from_clause import renamed
@@ -114,9 +113,6 @@ class WithQueries:
         self.repeated.pop()
         if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
             raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
-        found = next((output.type for output in outputs if output.type in KEYED), None)
-        if not node.all and found is not None:
-            raise unsupported(f"a recursive UNION of {found}s", cte.location, hint="use UNION ALL")
         word = " UNION ALL " if node.all else " UNION "
         return Query((*anchor.parts, word, *step.parts), outputs)
 

@@ -62,8 +62,3 @@ def test_a_change_is_refused(statement: str, sqlstate: str, message: str) -> Non
 def test_an_array_becomes_a_longer_one_at_once(wider: str) -> None:
     after = planned(f"ALTER TABLE papers ALTER v TYPE {wider}", planned(TABLE, None).result).result
     assert after.column_named("v").type_name == wider
-
-
-def test_a_predicate_of_an_index_may_ask_about_a_document() -> None:
-    before = planned(TABLE, None).result
-    assert planned("CREATE INDEX i ON papers (n) WHERE b ? 'a' AND j ->> 'k' = 'x'", before).result.indexes

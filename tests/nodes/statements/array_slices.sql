@@ -56,6 +56,8 @@ UPDATE lists SET i[1:2] = DEFAULT WHERE id = 1;
 UPDATE lists SET i[1.4:'2'] = ARRAY[1,2] WHERE id = 1 RETURNING i;
 UPDATE lists SET v[1:2] = ARRAY['abcd','x'] WHERE id = 1;
 UPDATE lists SET v[1:2] = ARRAY['abc  ','x'] WHERE id = 1 RETURNING v;
+UPDATE lists SET v[1:2] = string_to_array('abcd,x', ',') WHERE id = 1;
+UPDATE lists SET v[2:3] = string_to_array('ab  ,x', ',') WHERE id = 1 RETURNING v;
 UPDATE lists SET n[1:2] = ARRAY[12345,1] WHERE id = 1;
 UPDATE lists SET n[1:2] = ARRAY[1.239,1] WHERE id = 1 RETURNING n;
 UPDATE lists SET i[1:2] = ARRAY[5,6,7], t[1:2] = ARRAY['5','6','7'] WHERE id = 2 RETURNING i, t;
