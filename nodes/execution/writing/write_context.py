@@ -1,8 +1,9 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, TableId
@@ -15,7 +16,7 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import encoded, is_long, stored
 from nodes.execution.scans import stored_rows
-from nodes.execution.writing.answering import Answering
+from nodes.execution.writing.answering import ROWS_AT_ONCE, Answering
 from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
@@ -30,6 +31,9 @@ from storage.pairs import CannotDerive, StoredRow
 
 ROWS_MAX = 200_000
 """Rows one statement may change: their operations are held until all old entries are removed."""
+
+ANSWER_BYTES = 256
+"""Bytes of a question and its answer beside the row's own, roughly."""
 
 Values = dict[ColumnId, PyValue]
 
@@ -79,13 +83,19 @@ class Writing:
         changes: Iterable[tuple[StoredRow, Values, Values]] = (),
         removed: Iterable[StoredRow] = (),
     ) -> None:
-        """Have the answers for all rows at once: new ones, changed ones with what is assigned, removed ones."""
+        """Have the answers for many rows at once: new ones, changed ones with what is assigned, removed ones."""
         if not self.answering.is_needed:
             return
-        changed = list(changes)
-        rows = [stored(self.descriptor, values) for values in new]
-        rows += [self._changed(old, assigned, after) for old, assigned, after in changed]
-        await self.answering.foresee([*removed, *(old for old, _, _ in changed)], rows)
+        rows: Iterator[tuple[StoredRow | None, StoredRow | None]] = chain(
+            ((None, stored(self.descriptor, values)) for values in new),
+            ((old, self._changed(old, assigned, after)) for old, assigned, after in changes),
+            ((old, None) for old in removed),
+        )
+        answers = self.answering.answers
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            before = len(answers)
+            await self.answering.foresee([old for old, _ in some if old], [new for _, new in some if new])
+            self.held.take(ANSWER_BYTES * (len(answers) - before))
 
     def encoded(self, values: Values) -> StoredRow:
         """A new row's bytes. Raises 54000."""

@@ -196,6 +196,15 @@ def test_rows_of_a_copy_have_their_entries(cluster: Cluster, n1: Any) -> None:
     assert entries(cluster, table) == list(range(10, 303))
 
 
+def test_many_rows_are_asked_about_in_portions(cluster: Cluster, n1: Any) -> None:
+    table = documents(cluster, **check(POSITIVE))
+    rows = "SELECT i, jsonb_build_object('a', {} - i), 1 FROM generate_series(3, 6000) AS i"
+    with pytest.raises(errors.CheckViolation, match="sane"):
+        n1.execute(f"INSERT INTO {table} {rows.format(5999)}")
+    n1.execute(f"INSERT INTO {table} {rows.format(6000)}")
+    assert n1.execute(f"DELETE FROM {table}").rowcount == 6000
+
+
 def with_twin(cluster: Cluster, table: str, state: State) -> None:
     now = cluster.descriptor(table)
     twin = Column(TWIN, "twin", SqlType.INTEGER, state=state, derived=Derivation(DOC, INVERTED, None))
