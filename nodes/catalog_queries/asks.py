@@ -18,7 +18,6 @@ from nodes.sql.edits import nodes_in_scope
 Node = Any
 
 CATALOG, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
-SCHEMAS = (CATALOG, INFORMATION, OWN)
 FUNCTIONS = frozenset({
     "obj_description", "col_description", "shobj_description", "pg_has_role", "aclexplode",
     "acldefault", "pg_describe_object", "pg_identify_object", "pg_identify_object_as_address",

@@ -127,7 +127,7 @@ class Shadow:
         if following is not None:
             await asyncio.wait([following])  # it may have read the store before we did
         if self._following is following or self._following is None:
-            self._following = asyncio.create_task(asyncio.to_thread(self._caught_up))
+            self._following = asyncio.create_task(asyncio.to_thread(catch_up, self.store, self.address))
         try:
             await asyncio.shield(self._following)
         except ShadowUnusable as error:
@@ -135,9 +135,6 @@ class Shadow:
         except psycopg.Error as error:
             message = str(error).strip().partition("\n")[0]
             raise SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {message}") from error
-
-    def _caught_up(self) -> None:
-        catch_up(self.store, self.address)
 
     def shows(self, result: "pq.abc.PGresult", digest: str) -> bool:
         """True if the shadow shows what has this digest; forgets all oids when it was made anew."""

@@ -9,7 +9,6 @@ ROLLBACK
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from psycopg import pq
 
@@ -46,7 +45,6 @@ from storage.shadow.alters import OWNER, Alters, script
 from storage.shadow.position import SHOWS_SQL
 from storage.shadow.shown import shown_table
 
-Node = Any
 Sets = list[tuple[str, str | None, bool]]
 
 SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")

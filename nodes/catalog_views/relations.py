@@ -8,7 +8,7 @@ from pathlib import Path
 
 from storage.shadow import own_views
 
-SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
+SCHEMA, OWN = "pg_catalog", "schemalab"
 
 
 def _read() -> dict[str, tuple[str, ...]]:

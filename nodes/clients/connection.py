@@ -29,7 +29,6 @@ from catalog import clock
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import CopyData
-from nodes.clients.interruptible import Interruptible
 from nodes.clients.protocols import Connection, Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.clients.statements import Statements
@@ -39,10 +38,8 @@ from nodes.wire import messages
 
 log = logging.getLogger(__name__)
 
-SQL_BYTES_MAX = 2**20
 STARTUP_S_MAX = 10.0
 LATER_S = 0.1
-PREPARED_MAX = 1000
 GOODBYE = "terminating connection due to administrator command"
 IDLE_IN_TRANSACTION = "25P03"
 
@@ -103,7 +100,8 @@ class Client:
     async def _serve(self) -> None:
         try:
             async with asyncio.timeout(STARTUP_S_MAX):
-                signed_in = await self._startup().signed_in()
+                startup = Startup(self.clients, self.channel, self.greeting.admission, self.greeting.tls)
+                signed_in = await startup.signed_in()
         except TimeoutError:
             raise errors.FatalError(
                 errors.PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s"
@@ -142,9 +140,6 @@ class Client:
 
     def status(self) -> bytes:
         return b"I" if self.session is None else self.session.status()
-
-    def _startup(self) -> Startup:
-        return Startup(self.clients, self.channel, self.greeting.admission, self.greeting.tls)
 
     @property
     def is_busy(self) -> bool:
@@ -341,6 +336,46 @@ class Client:
     def interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
         return Interruptible(self)
+
+
+class Interruptible:
+    """The part of a client's work that a cancel request may end."""
+
+    __slots__ = ("client",)
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def __aenter__(self) -> None:
+        client = self.client
+        if client.task is not None and client.task.cancelling():
+            raise asyncio.CancelledError  # the connection was to end while a COMMIT was on its way
+        client.is_executing = True
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.client.is_executing = False
+        if isinstance(error, asyncio.CancelledError):
+            self._raise_why(error)
+        elif self.client.interrupt is not None:
+            await self._too_late()
+
+    def _raise_why(self, cancelled: asyncio.CancelledError) -> None:
+        """Raise why the statement was cancelled, if a cancel request did it. Notes of the statement are its detail."""
+        client = self.client
+        why, client.interrupt = client.interrupt, None
+        if why is not None and client.task is not None:
+            client.task.uncancel()
+            why.detail = "\n".join(getattr(cancelled, "__notes__", ())) or why.detail
+            raise why from None
+
+    async def _too_late(self) -> None:
+        """The statement, perhaps a COMMIT, had ended first: what it did is reported, not that it was cancelled (T7)."""
+        client = self.client
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
+        client.interrupt = None
+        if client.task is not None:
+            client.task.uncancel()
 
 
 class Limit:

@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from catalog.descriptor import Descriptor
 from expressions.errors import SqlError
 from leases.rules import LeaseError, NotLeasable
 from nodes.beside import run_beside
@@ -158,7 +157,6 @@ class Router:
         pin = await self.keeper.pin(table_id, fresh=True)
         try:
             descriptor = pin.descriptor
-            assert isinstance(descriptor, Descriptor)
             return Known(table_id, descriptor.version) if descriptor.name == name else None
         finally:
             self.keeper.unpin(pin)

@@ -27,7 +27,7 @@ def planned(
     named = dict(tables)
     keys = () if isinstance(plan, InPlace) else sorted(enforced_by(plan).tables)
     pins = [transaction.pins[table] for table in keys if table in transaction.pins]
-    others = {pin.table_id: pin.descriptor for pin in pins if isinstance(pin.descriptor, Descriptor)}
+    others = {pin.table_id: pin.descriptor for pin in pins}
     layout = {"storages": env.storages, "buckets": env.buckets}
     scans = reads.scans_json(plan, context, **layout)
     hidden = reads.hidden(named.values(), trace.kind, reads.written(plan))

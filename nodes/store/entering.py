@@ -8,42 +8,15 @@ The command is the same for all transactions between two renewals of a lease, an
 import datetime as dt
 import functools
 import struct
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from catalog.descriptor import Descriptor
+from leases.node.uses import Pin
 from nodes.store.pipeline import Command, int4
 from storage.postgres import arm_deadline_sql, enter_sql
 
 PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 _INT8 = struct.Struct("!q")
-
-
-class PinLike(Protocol):
-    """A use of one version of a table (`leases.asyncio.keeper`)."""
-
-    ended_because: str | None
-
-    @property
-    def table_id(self) -> int: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def descriptor(self) -> object: ...
-
-    @property
-    def schema_hash(self) -> str: ...
-
-    @property
-    def sharding_hash(self) -> str: ...
-
-    @property
-    def expires_at_now(self) -> dt.datetime: ...
-
-    @property
-    def is_leased(self) -> bool: ...
 
 
 class Hashes(NamedTuple):
@@ -71,14 +44,13 @@ def arm_command(expires_at: dt.datetime) -> Command:
     return Command(arm_deadline_sql(), (timestamptz(expires_at),))
 
 
-def is_strict(pin: PinLike) -> bool:
+def is_strict(pin: Pin) -> bool:
     """True where the storages may accept a newer version alone by now: who has entered before goes on."""
-    descriptor = pin.descriptor
-    return isinstance(descriptor, Descriptor) and descriptor.coordination.is_strict
+    return pin.descriptor.coordination.is_strict
 
 
 def enter_command(
-    pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES, only: int | None = None
+    pin: Pin, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES, only: int | None = None
 ) -> Command:
     """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`.
 
@@ -86,12 +58,7 @@ def enter_command(
     """
     schema_hash = pin.schema_hash if hashes.schema else None
     sharding_hash = pin.sharding_hash if hashes.sharding else None
-    descriptor = pin.descriptor
-    if only is None:
-        count = descriptor.storage_count(storages) if isinstance(descriptor, Descriptor) else storages
-        entered = tuple(range(1, count + 1))
-    else:
-        entered = (only,)
+    entered = tuple(range(1, pin.descriptor.storage_count(storages) + 1)) if only is None else (only,)
     return _entry(entered, pin.table_id, pin.version, schema_hash, sharding_hash, expires_at)
 
 

@@ -149,7 +149,6 @@ class Names:
         except NotLeasable as refusal:
             raise Retry(f'view "{view.name}" and the schema do not agree: {refusal}', stale=True) from refusal
         descriptor = pin.descriptor
-        assert isinstance(descriptor, Descriptor)
         public = {column.id for column in descriptor.public_columns}
         if descriptor.state is State.PUBLIC and public.issuperset(use.columns.values()):
             return descriptor
@@ -180,7 +179,6 @@ class Names:
                 return None
             raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', detail=str(refusal)) from refusal
         descriptor = pin.descriptor
-        assert isinstance(descriptor, Descriptor)
         if descriptor.name == name:
             return descriptor
         self.env.directory.forget(name)

@@ -22,8 +22,8 @@ from expressions.errors import (
     UNDEFINED_TABLE,
     SqlError,
 )
+from leases.node.uses import Pin
 from nodes.settings.known import unrecognized, unrecognized_in
-from nodes.store.entering import PinLike
 from nodes.store.pipeline import StoreError, UsersCommand
 from storage.pair_views import SCHEMA
 from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
@@ -54,7 +54,7 @@ class Retry(SqlError):
         stale: bool = False,
         hint: str | None = None,
         refusal: str | None = None,
-        pin: PinLike | None = None,
+        pin: Pin | None = None,
         has_lost_session: bool = False,
     ) -> None:
         super().__init__(sqlstate, message, hint=hint or "try the transaction again")
@@ -73,7 +73,7 @@ class Refused(SqlError):
         self.position = position
 
 
-def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
+def why_ended(pins: Collection[Pin], lost: StoreError) -> SqlError:
     """The reason for which the session of a transaction with these uses is gone."""
     tables = ", ".join(sorted(str(pin.descriptor) for pin in pins)) or "no table"
     ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
@@ -123,10 +123,10 @@ def users_error(error: StoreError, command: UsersCommand) -> SqlError:
 
 def translated(
     error: StoreError,
-    pins: Collection[PinLike],
+    pins: Collection[Pin],
     *,
     skipped: int = 0,
-    entering: Sequence[PinLike] = (),
+    entering: Sequence[Pin] = (),
     has_own_tables: bool = False,
 ) -> SqlError:
     """`entering`: the uses whose `enter` are the last of the `skipped` commands of the batch."""

@@ -33,9 +33,10 @@ from expressions.errors import (
     UNDEFINED_TABLE,
     SqlError,
 )
+from leases.node.uses import Pin
 from nodes.store import refusals
 from nodes.store.deadline import Deadline
-from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, PinLike, arm_command, enter_command, is_strict
+from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, arm_command, enter_command, is_strict
 from nodes.store.last_numbers import LastNumbers
 from nodes.store.lost_commit import outcome_of
 from nodes.store.pinned import PinnedSession
@@ -92,7 +93,7 @@ class Transaction:
     is_block: bool = False
     """It keeps its session at the store while its client thinks."""
     began: float = field(default_factory=time.monotonic)
-    pins: dict[int, PinLike] = field(default_factory=dict)
+    pins: dict[int, Pin] = field(default_factory=dict)
     own: Mapping[int, Descriptor] = field(default_factory=dict)
     """The tables that it has made itself, which it uses without a lease (T9)."""
     views: dict[int, ViewDefinition] = field(default_factory=dict)
@@ -122,7 +123,7 @@ class Transaction:
     """Its cursors at the store by their names: the number of the last savepoint when each was declared."""
     closing: set[str] = field(default_factory=set)
     """Those among them that nobody wants any more."""
-    _entered: dict[int, PinLike] = field(default_factory=dict)
+    _entered: dict[int, Pin] = field(default_factory=dict)
     _deadline: Deadline | None = None
     _xid: bytes | None = None
     _relay: Relay | None = None
@@ -250,7 +251,7 @@ class Transaction:
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 
-    def _prologue(self, only: int | None = None) -> tuple[list[Command], list[PinLike], dt.datetime | None]:
+    def _prologue(self, only: int | None = None) -> tuple[list[Command], list[Pin], dt.datetime | None]:
         """Commands that precede the next ones, the uses whose `enter` stands last in them, and the deadline armed then.
 
         `enter` for each table not entered yet, for all of them when the first write comes (T4); else the deadline, when
@@ -278,7 +279,7 @@ class Transaction:
             self._deadline = self._deadline or Deadline(self)
             self._deadline.move_to(armed)
 
-    def _enter(self, pin: PinLike, expires_at: dt.datetime, only: int | None = None) -> Command:
+    def _enter(self, pin: Pin, expires_at: dt.datetime, only: int | None = None) -> Command:
         return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES), only)
 
     def will_write(self) -> None:
@@ -324,7 +325,7 @@ class Transaction:
         else:
             self._finish(committed=True)
 
-    async def _send(self, commands: Sequence[Command], entering: Sequence[PinLike] = ()) -> "list[pq.abc.PGresult]":
+    async def _send(self, commands: Sequence[Command], entering: Sequence[Pin] = ()) -> "list[pq.abc.PGresult]":
         """Run a batch that ends, if there is any use `entering`, in the `enter` of each."""
         assert self.connection is not None
         try:
@@ -453,7 +454,7 @@ class Transaction:
     def _ended(self, lost: StoreError) -> SqlError:
         return refusals.why_ended(self.pins.values(), lost)
 
-    def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
+    def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[Pin] = ()) -> SqlError:
         if self.first_locks and error.sqlstate in (LOCK_NOT_AVAILABLE, UNDEFINED_TABLE, UNDEFINED_SCHEMA):
             return Retry(error.message, stale=error.sqlstate != LOCK_NOT_AVAILABLE)  # its table, or a storage, is gone
         pins, has_own_tables = self.pins.values(), bool(self.own)

@@ -22,34 +22,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from catalog.descriptor import Descriptor
+from leases.node.uses import Pin
 from nodes.trace.writes import KEYS_MAX
 
 SQLSTATE = "00SL1"
 STEPS_MAX = 40
 SQL_CHARS_MAX = 2000
 Json = dict[str, Any]
-
-
-class PinLike(Protocol):
-    """A use of one version of a table (`leases.node.uses.Pin`)."""
-
-    @property
-    def table_id(self) -> int: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def descriptor(self) -> object: ...
-
-    @property
-    def expires_at_now(self) -> datetime: ...
-
-    @property
-    def is_leased(self) -> bool: ...
 
 
 @dataclass(eq=False)
@@ -84,13 +66,13 @@ class Trace:
         if step is not None:
             step.update(more)
 
-    def leased(self, pin: PinLike, *, was_held: bool, fresh: bool) -> None:
+    def leased(self, pin: Pin, *, was_held: bool, fresh: bool) -> None:
         """The transaction uses a version from now on; `was_held`: the node had it, and asked nobody."""
-        about = {"table": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}
+        about = {"table": pin.descriptor.name, "version": pin.version, "until": pin.expires_at_now.isoformat()}
         self.step("lease" if pin.is_leased else "version", **about, was_held=was_held, fresh=fresh)
 
     def planned(
-        self, pins: Mapping[int, PinLike], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]
+        self, pins: Mapping[int, Pin], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]
     ) -> None:
         """A plan was made."""
         descriptors = list(used)
@@ -145,7 +127,7 @@ class Trace:
 
 
 def transaction_json(
-    status: str, since: datetime | None, pins: Iterable[PinLike] = (), *, has_written: bool = False
+    status: str, since: datetime | None, pins: Iterable[Pin] = (), *, has_written: bool = False
 ) -> Json:
     """The session's transaction after a statement: "idle", "open" or "failed", since when, and what it uses."""
     return {
@@ -153,17 +135,18 @@ def transaction_json(
         "since": None if since is None else since.isoformat(),
         "has_written": has_written,
         "tables": [
-            {"id": pin.table_id, "name": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}
+            {
+                "id": pin.table_id,
+                "name": pin.descriptor.name,
+                "version": pin.version,
+                "until": pin.expires_at_now.isoformat(),
+            }
             for pin in pins
         ],
     }
 
 
-def _table(descriptor: Descriptor, pins: Mapping[int, PinLike]) -> Json:
+def _table(descriptor: Descriptor, pins: Mapping[int, Pin]) -> Json:
     pin = pins.get(descriptor.table_id)  # a table that the transaction itself has made has none
     until = None if pin is None else pin.expires_at_now.isoformat()
     return {"id": descriptor.table_id, "name": descriptor.name, "version": descriptor.version, "until": until}
-
-
-def _name(pin: PinLike) -> str:
-    return pin.descriptor.name if isinstance(pin.descriptor, Descriptor) else str(pin.table_id)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
@@ -41,7 +40,6 @@ from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
 
-Node = Any
 BOOLEAN, NUMBER = Columns((Output("", BOOL),)), Columns((Output("", INT8),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""

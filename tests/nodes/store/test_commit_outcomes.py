@@ -16,11 +16,13 @@ import psycopg
 import pytest
 from psycopg import pq
 
+from catalog.descriptor import Descriptor
 from expressions.errors import SqlError
 from nodes.store.pipeline import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from storage.commit_outcomes import LIFE
+from tests.nodes.sql.test_readable import FLIGHTS
 
 OK, TUPLES = pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK
 
@@ -103,7 +105,7 @@ class Store:
 class Pin:
     table_id: int = 1
     version: int = 3
-    descriptor: str = "flights@3"
+    descriptor: Descriptor = FLIGHTS
     schema_hash: str = "a"
     sharding_hash: str = "b"
     ended_because: str | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from catalog.descriptor import Descriptor
 from nodes.store.entering import PG_EPOCH
 from nodes.store.pipeline import Command, StoreError
 from nodes.store.refusals import Retry
@@ -18,6 +19,7 @@ from nodes.store.transaction import Transaction
 from tests.nodes.clients.test_clients import add_unique_index
 from tests.nodes.conftest import SHORT_LEASE_S, Cluster
 from tests.nodes.session.test_transactions import wait_for_no_session
+from tests.nodes.sql.test_readable import FLIGHTS
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -31,7 +33,7 @@ class Pin:
     table_id: int
     expires_at_now: dt.datetime
     version: int = 3
-    descriptor: str = "flights@3"
+    descriptor: Descriptor = FLIGHTS
     schema_hash: str = "a"
     sharding_hash: str = "b"
     ended_because: str | None = None
