@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from catalog.text.phrases import in_other_words, nodes_in_other_words
+from catalog.text.job_nodes import nodes_in_other_words
+from catalog.text.sentence import Sentence, first_line, from_json, in_other_words, to_json
 
 CLUSTER = "cluster"
 PROCESSES = "processes"
@@ -217,17 +218,22 @@ NO_ROWS = UNCOUNTED | {
 }
 
 
-SPOKEN = frozenset({"what", "waited", "rows", "why", "error"})
-"""Details that are phrases of ours, as far as they are."""
-
-
+SENTENCES_IN = "sentences"
+"""The key of a payload under which details that are sentences of ours have their values."""
 NODES = frozenset({"whom"})
 """Details that list nodes by what they use."""
 
 
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as it is stored: a long text, such as a statement, is cut, and its length is given."""
-    return {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
+    """The payload as it is stored: a long text, such as a statement, is cut, and its length is given. Details that are
+    sentences of ours are there as such, too, so that a page can say them in its reader's language."""
+    body = {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
+    sentences = {
+        name: to_json(detail)
+        for name, detail in payload.items()
+        if isinstance(detail, Sentence) and len(detail) <= TEXT_MAX
+    }
+    return body | {SENTENCES_IN: sentences} if sentences else body
 
 
 def _cut(text: str) -> str:
@@ -244,8 +250,9 @@ def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], s
     rows = payload.get("rows")
     short = (UNCOUNTED if rows is None else {} if rows else NO_ROWS) | ({} if payload.get("why") else UNEXPLAINED)
     form = translate(short.get(kind, SENTENCES[kind]))
-    details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
-    details |= {name: in_other_words(str(details[name]), translate) for name in SPOKEN & details.keys()}
+    known = {name: from_json(one) for name, one in payload.get(SENTENCES_IN, {}).items()}
+    details = _Details({name: _in_words(name, detail) for name, detail in {**payload, **known}.items()})
+    details |= {n: in_other_words(one, translate) for n, one in details.items() if isinstance(one, Sentence)}
     details |= {name: nodes_in_other_words(str(details[name]), translate) for name in NODES & details.keys()}
     details["What"] = details["what"][:1].upper() + details["what"][1:]
     return form.format_map(details)
@@ -263,13 +270,13 @@ def _in_words(name: str, detail: Any) -> Any:
     Of an error its first line.
     """
     if name == "rows" and isinstance(detail, int):
-        return "1 row" if detail == 1 else f"{detail:,} rows"
+        return Sentence("1 row") if detail == 1 else Sentence("{n} rows", n=f"{detail:,}")
     if name in ("statements", "wrong", "per_s", "violations") and isinstance(detail, int):
         return f"{detail:,}"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"
     if name == "error" and isinstance(detail, str):
-        return detail.partition("\n")[0]
+        return first_line(detail)
     if name == "needless":
         return " and ".join(f"change {one}" for one in detail)
     if isinstance(detail, str) and MOMENT.fullmatch(detail):

@@ -27,7 +27,7 @@ from django.utils.translation import gettext_noop
 from catalog.hints import BEGINNINGS_MAX, celery_app, gave_up, sent
 from catalog.text.message import from_json
 from catalog.text.numbers import counted
-from catalog.text.sentence import sentence_of
+from catalog.text.sentence import Sentence, sentence_of
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
@@ -157,8 +157,8 @@ def shown(proof: Proof) -> Json:
     body: Json = {"key": proof.key, "is_over": True}
     if proof.answer is not None:
         seen: Json = proof.answer.get("sometimes", {})
-        found = {"happened": [what for what, did in seen.items() if did]}
-        found |= {"never": [what for what, did in seen.items() if not did]}
+        found = {"happened": [Sentence(what) for what, did in seen.items() if did]}
+        found |= {"never": [Sentence(what) for what, did in seen.items() if not did]}
         if isinstance(why := proof.answer.get("why"), list):  # else it is in the language of the reader who asked
             found["why"] = sentence_of(from_json(why))
         return body | proof.answer | found | _in_its_names(proof)

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce
 from django.utils.timezone import now
 
 from catalog.elements import TableId
+from catalog.text.sentence import from_json
 from changes.executor.interventions import (
     RETRIED,
     Intervention,
@@ -150,8 +151,16 @@ def change_line(change: Change) -> dict[str, Any]:
         "created_at": iso(change.created_at),
         "started_at": iso(change.started_at),
         "ended_at": iso(change.ended_at),
-        "error": change.error,
+        "error": error_of(change),
     }
+
+
+def error_of(change: Change) -> dict[str, Any] | None:
+    """The error of a change; its message is a sentence where it was one."""
+    if change.error is None or "sentence" not in change.error:
+        return change.error
+    found = dict(change.error)
+    return found | {"message": from_json(found.pop("sentence"))}
 
 
 def iso(at: datetime | None) -> str | None:
@@ -220,7 +229,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
             "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
             "why_not": refused,
             "approval": approval_of(change),
-            "failure": failure(state.plan, [v for run in runs for v in run.violations], change.error),
+            "failure": failure(state.plan, [v for run in runs for v in run.violations], error_of(change)),
             "may_retry": change.status in RETRIED and why_not_retried(change) is None,
             "tried_again": [{"id": one.pk, "status": one.status} for one in tried_again(change)],
             "steered_by": settings.SUBMITTERS_STEER,
@@ -248,7 +257,7 @@ def _undo(change: Change, plan: Plan) -> dict[str, Any]:
     except undo_today.NoUndo as none:
         return {"no_undo": str(none)}
     if found.plan.moving(MoveKind.ADD) and (later := _brought_back(change, found.plan)):
-        return {"no_undo": str(undo_today.NoUndo(f"change {later} undoes it already"))}
+        return {"no_undo": str(undo_today.NoUndo("No undo: change {n} undoes it already.", n=later))}
     return {"undo": {"statement": found.undo.statement, "warning": found.undo.warning}}
 
 

@@ -82,7 +82,7 @@ def _run(run: TrafficRun) -> dict[str, Any]:
         "started_at": run.started_at.isoformat(),
         "ends_at": run.ends_at.isoformat(),
         "ended_at": run.ended_at and run.ended_at.isoformat(),
-        "why": run.why,
+        "why": runs.why_ended(run),
         "stopped_by": run.stopped_by,
         "is_lost": runs.is_lost(run),
         "has_begun": bool(figures),

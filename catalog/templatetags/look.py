@@ -14,7 +14,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
-from django.template.defaultfilters import capfirst
+from django.template.defaultfilters import capfirst, join
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
@@ -24,11 +24,12 @@ from django.utils.translation import get_language, gettext, pgettext_lazy
 
 from catalog.story import SENTENCES
 from catalog.templatetags.glossary import term_link
-from catalog.text.job_nodes import node_in_words
-from catalog.text.phrases import in_other_words, nodes_in_other_words
-from catalog.text.phrases import list_comma as comma_of
-from catalog.text.sentence import Sentence
-from catalog.text.sentence import in_other_words as worded
+from catalog.text.job_nodes import list_comma as comma_of
+from catalog.text.job_nodes import node_in_words, nodes_in_other_words
+from catalog.text.message import KINDS, named_element
+from catalog.text.sentence import Sentence, in_other_words, sentence_of
+from catalog.text.sentence import first_line as first_line_of
+from catalog.text.sentence import listed as listed_sentence
 
 register = template.Library()
 
@@ -111,7 +112,7 @@ def story_kind(name: str) -> str:
 @register.filter
 def first_line(text: str) -> str:
     """Of an error the sentence; what it names is below it."""
-    return text.partition("\n")[0]
+    return first_line_of(text)
 
 
 @register.simple_tag
@@ -298,9 +299,26 @@ def begins(text: str) -> str:
 def phrase(text: str) -> str:
     """A phrase of the core, such as a step or a warning, in the reader's language."""
     language = get_language() or "en"
-    if language.startswith("en"):
-        return str(text)
-    return worded(text, gettext) if isinstance(text, Sentence) else in_other_words(str(text), gettext)
+    return str(text) if language.startswith("en") else in_other_words(text, gettext)
+
+
+@register.filter
+def called(kind: str, name: str) -> str:
+    """An element by its kind and its name."""
+    return phrase(sentence_of(named_element(kind, name))) if kind in KINDS else f"{kind} {name}"
+
+
+@register.filter(name="capfirst")
+def capital(text: str) -> str:
+    """The text with a capital letter; a phrase of the core in the reader's language, where `begins` says how."""
+    return begins(phrase(text)) if isinstance(text, Sentence) else capfirst(text)
+
+
+@register.filter(name="join")
+def joined(lines: Iterable[str], between: str) -> str:
+    """Texts with this between them; of phrases of the core the list."""
+    found = list(lines)
+    return listed_sentence(found) if any(isinstance(one, Sentence) for one in found) else join(found, between)
 
 
 def _moment(value: Any) -> datetime | None:

@@ -7,7 +7,6 @@ marking      where in a statement a mistake stands
 sentence     English of a script, log or SQL error, with the values in it
 message      a sentence as a value: template and values
 mistakes     an exception as one line for people
-phrases      sentences of the core, in English, in the language of a page
 numbers      whole numbers as strangers type them
 sql_names    names and constants as statements write them
 similar      the name that was probably meant

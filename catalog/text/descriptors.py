@@ -14,6 +14,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, RESTRICT, ColumnId, Constraint, State, TableId
+from catalog.text.sentence import Sentence
 
 Json = dict[str, Any]
 
@@ -44,7 +45,7 @@ def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY
     if old is not None and old.name != new.name:
         lines.append({"sign": "~", "element": "table", "name": old.name, "what": f"{old.name} → {new.name}"})
     if old is not None and old.state is not new.state:
-        what = f"{old.state.value} → {new.state.value}"
+        what = Sentence("{before} → {after}", before=old.state.value, after=new.state.value)
         lines.append({"sign": "~", "element": "table", "name": new.name, "what": what})
     return lines
 
@@ -71,7 +72,7 @@ def _became(old: str, new: str) -> str:
         return f"now {new.removeprefix(f'{old}, ')}"
     if old.startswith(f"{new}, "):
         return f"no longer {old.removeprefix(f'{new}, ')}"
-    return f"{old} → {new}"
+    return Sentence("{before} → {after}", before=old, after=new)
 
 
 def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:

@@ -8,6 +8,7 @@ Pages name them in words, and the lanes over time leave those out that were over
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -32,3 +33,24 @@ def node_in_words(node: str, translate: Callable[[str], str]) -> str:
     """The name of a node as pages show it."""
     job = JOB.fullmatch(node)
     return node if job is None else translate(WORDS[job[1]]).format(job=job[2])
+
+
+def list_comma(translate: Callable[[str], str]) -> str:
+    """The comma between the names of a list: in Chinese another one than between clauses."""
+    return translate("{first}, {names}").format(first="", names="")
+
+
+def nodes_in_other_words(text: str, translate: Callable[[str], str]) -> str:
+    """Nodes by what they use, as `changes.executor.state.whom` lists them: "n1, n2 on airports and trips; n3 on x"."""
+    found = []
+    for use in text.split("; "):
+        nodes, _, tables = use.partition(" on ")
+        listed = list_comma(translate).join(node_in_words(node, translate) for node in nodes.split(", "))
+        used = functools.reduce(
+            lambda rest, first: translate("{table} and {tables}").format(table=first, tables=rest),
+            reversed(tables.split(" and ")),
+        )
+        found.append(translate("{nodes} on {tables}").format(nodes=listed, tables=used) if tables else listed)
+    return functools.reduce(
+        lambda rest, first: translate("{first}; {rest}").format(first=first, rest=rest), reversed(found)
+    )

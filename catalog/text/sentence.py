@@ -6,10 +6,22 @@ A line is a string, so that whoever only prints it needs to know nothing of this
 language by its template and its values (`catalog.text.message.Text`), and never reads the English back.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Self
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
+from catalog.text.job_nodes import nodes_in_other_words
 from catalog.text.message import Text
+
+FOLLOWED = "{first}\n{rest}"
+OF_WORDS = frozenset({"before", "after", "state", "status"})
+"""Values whose words are ours."""
+STATES = ("absent", "delete-only", "write-only", "reorganising", "public")
+KINDS = ("table", "column", "index", "unique index", "constraint", "foreign key", "placement")
+REQUESTS = ("cancel", "pause", "resume")
+STATUSES = ("queued", "running", "waiting", "paused", "rolling back", "awaiting", "done", "failed", "cancelled")
+WORDS = frozenset((*STATES, *KINDS, *REQUESTS, *STATUSES))
+"""States and kinds of elements, requests and statuses of changes."""
 
 
 class Sentence(str):
@@ -24,9 +36,14 @@ class Sentence(str):
     values: Mapping[str, object]
 
     def __new__(cls, template: str, /, **values: object) -> Self:
+        values = {name: one if isinstance(one, str | int | float) else str(one) for name, one in values.items()}
         sentence = super().__new__(cls, template.format_map(values))
         sentence.template, sentence.values = template, values
         return sentence
+
+    def __str__(self) -> str:
+        """Itself, so that the message of an exception stays a sentence."""
+        return self
 
     def __reduce__(self) -> tuple[object, ...]:
         return _sentence, (self.template, self.values)
@@ -38,14 +55,56 @@ def sentence_of(text: Text) -> Sentence:
     return Sentence(text.template, **values)
 
 
+def listed(lines: Sequence[str], template: str = "{first}, {rest}") -> str:
+    """Lines with commas between them, or with what the template has there; "" of none."""
+    return (
+        functools.reduce(lambda rest, first: Sentence(template, first=first, rest=rest), reversed(lines))
+        if lines
+        else ""
+    )
+
+
+def joined(lines: Sequence[str]) -> str:
+    """Lines with "and" between them."""
+    return listed(lines, "{first} and {rest}")
+
+
 def in_other_words(line: object, translate: Callable[[str], str]) -> str:
-    """A line in the language of `translate`, with the lines in it; what is no sentence stays as it is."""
+    """A line in the language of `translate`, with the lines in it; of what is no sentence only `WORDS` are."""
     if not isinstance(line, Sentence):
-        return str(line)
-    values = {
-        name: in_other_words(one, translate) if isinstance(one, str) else one for name, one in line.values.items()
-    }
+        return translate(str(line)) if line in WORDS else str(line)
+    values = {name: _value(name, one, translate) for name, one in line.values.items()}
     return translate(line.template).format_map(values)
+
+
+def _value(name: str, value: object, translate: Callable[[str], str]) -> object:
+    """Names that users gave stay as they are, even if one is called `absent`; nodes are listed by what they use."""
+    if name == "nodes":
+        return nodes_in_other_words(str(value), translate)
+    return in_other_words(value, translate) if isinstance(value, Sentence) or name in OF_WORDS else value
+
+
+def first_line(line: str) -> str:
+    """Of an error the sentence; what it names is below it."""
+    first = line.values["first"] if isinstance(line, Sentence) and line.template == FOLLOWED else None
+    return first if isinstance(first, str) else line.partition("\n")[0]
+
+
+def to_json(line: str) -> Any:
+    """A line as JSON: of a sentence its template and its values."""
+    if not isinstance(line, Sentence):
+        return line
+    return [line.template, {name: to_json(one) if isinstance(one, str) else one for name, one in line.values.items()}]
+
+
+def from_json(body: Any) -> str:
+    """The line that `to_json` wrote."""
+    if isinstance(body, str):
+        return body
+    template, values = body
+    return Sentence(
+        template, **{name: from_json(one) if isinstance(one, list) else one for name, one in values.items()}
+    )
 
 
 def _sentence(template: str, values: Mapping[str, object]) -> Sentence:

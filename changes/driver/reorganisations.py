@@ -7,9 +7,12 @@ the driver's lease first (X2).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catalog.services import control_transaction
+from catalog.text.message import KINDS, named_element
+from catalog.text.sentence import FOLLOWED, Sentence, sentence_of
 from changes.driver.listener import Listener
 from changes.driver.transitions import Progress, lock_driven
 from changes.driver.versions import LOOK_AGAIN_S
@@ -73,11 +76,34 @@ class Reorganisations:
                 now.feed(event)
 
 
+FOUND = (
+    "{n} violations of {element}",
+    "at least {n} violations of {element}",
+    "{n} rows break {element}",
+    "at least {n} rows break {element}",
+)
+"""The first line of a verification that failed, as `spark_tasks.reorganise.verify` has it."""
+
+
+def _error(error: str, violations: Sequence[Mapping[str, Any]]) -> str:
+    """The error of a run; of a verification that found one kind of violation as a sentence."""
+    first, _, rest = error.partition("\n")
+    for one in violations:
+        kind = max((kind for kind in KINDS if one["element"].startswith(f"{kind} ")), key=len, default="")
+        if kind:
+            element = sentence_of(named_element(kind, one["element"].removeprefix(f"{kind} ")))
+            n = f"{one.get('total', 0):,}"
+            for line in (Sentence(words, n=n, element=element) for words in FOUND):
+                if line == first:
+                    return Sentence(FOLLOWED, first=line, rest=rest) if rest else line
+    return error
+
+
 def _end_of(run_id: int) -> events.Event | None:
     status = runs.run_status(run_id)
     if not status.has_ended:
         return None
     kind = StepKind(status.kind)
     if status.state != RunState.DONE:
-        return events.RunFailed(kind, status.error)
+        return events.RunFailed(kind, _error(status.error, status.violations))
     return events.RunDone(kind, status.rows_done, status.seconds)

@@ -23,6 +23,7 @@ from catalog.descriptor import from_json
 from catalog.elements import State
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, change_stream, table_stream
+from catalog.text.sentence import Sentence, to_json
 from changes.driver import schema_change_lease
 from changes.driver.schema_change_lease import SchemaChangeLease
 from changes.executor import events
@@ -83,7 +84,7 @@ def lock_driven(cur: Any, change_id: int, lease: SchemaChangeLease) -> ChangeRow
     """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LeaseLost`."""
     row = lock_change(cur, change_id)
     if row.status in ENDED:
-        raise HasEnded(f"change {change_id} has ended: {row.status}")
+        raise HasEnded(Sentence("change {n} has ended: {status}", n=change_id, status=row.status))
     schema_change_lease.check(cur, lease)
     return row
 
@@ -206,7 +207,8 @@ class Transition:
         found = failed.values_list("violations", flat=True)
         versions = [step.published for step in self.state.plan.publishes]
         code = sqlstate_of([violation for violations in found for violation in violations], versions)
-        return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
+        kept = {"sentence": to_json(self._trouble)} if isinstance(self._trouble, Sentence) else {}
+        return json.dumps({"message": self._trouble} | kept | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
         """Whom the step waits for, or waited for last; the end of a step that was left; the step that begins.

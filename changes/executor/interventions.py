@@ -22,6 +22,7 @@ from enum import Enum
 from math import log
 
 from catalog.text.numbers import whole_number
+from catalog.text.sentence import Sentence
 from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import why_no_return
 
@@ -90,11 +91,11 @@ def why_not(intervention: Intervention, standing: Standing) -> str | None:
     """Why this would be refused now; None when it would not."""
     change = standing.state.change
     if standing.has_ended:
-        return f"change {change} has ended: {standing.status}"
+        return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
     if intervention is Intervention.CANCEL:
         return _why_no_cancel(standing)
     if standing.status == AWAITING:
-        return f"change {change} awaits approval: it has not begun"
+        return Sentence("change {n} awaits approval: it has not begun", n=change)
     if intervention is Intervention.PAUSE:
         return _why_no_pause(standing)
     return _why_no_resume(standing)
@@ -104,11 +105,13 @@ def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
     """Why this person may not approve or reject the change now; None when they may. It takes a second person."""
     change = standing.state.change
     if standing.has_ended:
-        return f"change {change} has ended: {standing.status}"
+        return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
     if standing.status != AWAITING:
-        return f"change {change} awaits no approval: it is {standing.status.replace('_', ' ')}"
+        return Sentence(
+            "change {n} awaits no approval: it is {status}", n=change, status=standing.status.replace("_", " ")
+        )
     if who == owner:
-        return f"change {change} was submitted by {owner}: somebody else has to decide"
+        return Sentence("change {n} was submitted by {who}: somebody else has to decide", n=change, who=owner)
     return None
 
 
@@ -119,13 +122,15 @@ def why_no_retry(change: int, status: str, alike: tuple[int, str] | None) -> str
     is done.
     """
     if status not in ENDED:
-        return f"change {change} has not ended: it is {status.replace('_', ' ')}"
+        return Sentence("change {n} has not ended: it is {status}", n=change, status=status.replace("_", " "))
     if status not in RETRIED:
-        return f"change {change} is {status}: there is nothing to try again"
+        return Sentence("change {n} is {status}: there is nothing to try again", n=change, status=status)
     if alike is not None and alike[1] == "done":
-        return f"change {alike[0]} has done the same"
+        return Sentence("change {n} has done the same", n=alike[0])
     if alike is not None:
-        return f"change {alike[0]} tries the same already: it is {alike[1].replace('_', ' ')}"
+        return Sentence(
+            "change {n} tries the same already: it is {status}", n=alike[0], status=alike[1].replace("_", " ")
+        )
     return None
 
 
@@ -133,11 +138,16 @@ def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: b
     """Why this throttle (None: none any more) would be refused now; None when it would not (R11)."""
     change = standing.state.change
     if standing.has_ended:
-        return f"change {change} has ended: {standing.status}"
+        return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
     if not is_writing:
-        return f"change {change} can't be throttled now: none of its reorganisations writes"
+        return Sentence("change {n} can't be throttled now: none of its reorganisations writes", n=change)
     if rows_per_s is not None and not THROTTLE_MIN <= rows_per_s <= THROTTLE_MAX:
-        return f"a throttle is {THROTTLE_MIN} to {THROTTLE_MAX:,} rows per second: {rows_per_s} is not"
+        return Sentence(
+            "a throttle is {least} to {most} rows per second: {given} is not",
+            least=THROTTLE_MIN,
+            most=f"{THROTTLE_MAX:,}",
+            given=rows_per_s,
+        )
     return None
 
 
@@ -145,21 +155,41 @@ def why_no_target(standing: Standing, slower_ms: int, kept_percent: int, *, is_w
     """Why this target, of what others may feel of a change's work, would be refused now; None when it would not."""
     change = standing.state.change
     if standing.has_ended:
-        return f"change {change} has ended: {standing.status}"
+        return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
     if not is_working:
-        return f"change {change} has no target to move now: none of its reorganisations works or waits"
+        return Sentence("change {n} has no target to move now: none of its reorganisations works or waits", n=change)
     if not SLOWER_MS_LIMITS[0] <= slower_ms <= SLOWER_MS_LIMITS[1]:
         least, most = SLOWER_MS_LIMITS
-        return f"statements may take {least} to {most:,} milliseconds longer: {slower_ms} is not among them"
+        return Sentence(
+            "statements may take {least} to {most} milliseconds longer: {given} is not among them",
+            least=least,
+            most=f"{most:,}",
+            given=slower_ms,
+        )
     if not KEPT_PERCENT_LIMITS[0] <= kept_percent <= KEPT_PERCENT_LIMITS[1]:
         least, most = KEPT_PERCENT_LIMITS
-        return f"{least} to {most} % of the statements may be kept: {kept_percent} is not among them"
+        return Sentence(
+            "{least} to {most} % of the statements may be kept: {given} is not among them",
+            least=least,
+            most=most,
+            given=kept_percent,
+        )
     return None
 
 
 def nearest_step(rows_per_s: float) -> int:
     """The place of the slider that is nearest to a throttle."""
     return min(range(len(THROTTLE_STEPS)), key=lambda at: abs(log(THROTTLE_STEPS[at] / max(rows_per_s, 1))))
+
+
+NO_NUMBER = {
+    "milliseconds": "{given} is no whole number of milliseconds",
+    "percents": "{given} is no whole number of percents",
+}
+CANNOT_CANCEL = {
+    "the deletion of {pairs} has begun": "change {n} can't be cancelled any more: the deletion of {pairs} has begun",
+    "{states} since {versions}": "change {n} can't be cancelled any more: {states} since {versions}",
+}
 
 
 class NoRate(ValueError):
@@ -169,9 +199,9 @@ class NoRate(ValueError):
 def target_in(slower_ms: str, kept_percent: str) -> tuple[int, int]:
     """The milliseconds and the percentage that somebody typed, within limits or not. Raises `NoRate`."""
     numbers = [whole_number(text.strip(), digits_max=NUMBER_CHARS_MAX - 1) for text in (slower_ms, kept_percent)]
-    for text, number, what in zip((slower_ms, kept_percent), numbers, ("milliseconds", "percents"), strict=True):
+    for text, number, what in zip((slower_ms, kept_percent), numbers, NO_NUMBER, strict=True):
         if number is None:
-            raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of {what}")
+            raise NoRate(Sentence(NO_NUMBER[what], given=repr(text[:NUMBER_CHARS_MAX])))
     return numbers[0] or 0, numbers[1] or 0
 
 
@@ -179,7 +209,7 @@ def rows_per_s_in(text: str) -> int:
     """The rows per second that somebody typed, within limits or not. Raises `NoRate`."""
     number = whole_number(text, digits_max=NUMBER_CHARS_MAX - 1)
     if number is None:
-        raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
+        raise NoRate(Sentence("{given} is no whole number of rows per second", given=repr(text[:NUMBER_CHARS_MAX])))
     return number
 
 
@@ -190,36 +220,39 @@ def why_not_each(standing: Standing) -> dict[str, str | None]:
 
 def _why_no_cancel(standing: Standing) -> str | None:
     if standing.cancel_wanted is not None:
-        return f"change {standing.state.change} is being cancelled: {standing.cancel_wanted} asked for it"
+        return Sentence(
+            "change {n} is being cancelled: {who} asked for it", n=standing.state.change, who=standing.cancel_wanted
+        )
     return why_no_cancel(standing.state)
 
 
 def _why_no_pause(standing: Standing) -> str | None:
     change = standing.state.change
     if standing.pause_wanted is not None:
-        return f"change {change} is about to pause: {standing.pause_wanted} asked for it"
+        return Sentence("change {n} is about to pause: {who} asked for it", n=change, who=standing.pause_wanted)
     if standing.status == PAUSED and standing.resume_wanted is None:
-        return f"change {change} is paused already"
+        return Sentence("change {n} is paused already", n=change)
     return None
 
 
 def _why_no_resume(standing: Standing) -> str | None:
     change = standing.state.change
     if standing.resume_wanted is not None:
-        return f"change {change} is about to go on: {standing.resume_wanted} asked for it"
+        return Sentence("change {n} is about to go on: {who} asked for it", n=change, who=standing.resume_wanted)
     if standing.status != PAUSED and standing.pause_wanted is None:
-        return f"change {change} is not paused: it is {standing.status.replace('_', ' ')}"
+        return Sentence("change {n} is not paused: it is {status}", n=change, status=standing.status.replace("_", " "))
     return None
 
 
 def why_no_cancel(state: Execution) -> str | None:
     """Why the machine would refuse a cancel where it stands; None when it would not (X6)."""
     if state.mode is Mode.ENDED:
-        return f"change {state.change} has ended: {state.outcome.value}"
+        return Sentence("change {n} has ended: {status}", n=state.change, status=state.outcome.value)
     if state.direction is Direction.BACK:
-        return f"change {state.change} rolls back already"
+        return Sentence("change {n} rolls back already", n=state.change)
     if state.is_past_return:
-        return f"change {state.change} can't be cancelled any more: {why_no_return(state.plan)}"
+        why = why_no_return(state.plan)
+        return Sentence(CANNOT_CANCEL[why.template], n=state.change, **why.values)
     return None
 
 
@@ -227,4 +260,8 @@ def why_not_whose(owner: str, who: str, *, may_steer_all: bool) -> str | None:
     """Why this person may not touch a change of `owner`; None when they may."""
     if may_steer_all or who == owner:
         return None
-    return f"it is a change of {owner}: only {owner} and operators may pause, resume, throttle or cancel it"
+    return Sentence(
+        "it is a change of {owner}: only {who} and operators may pause, resume, throttle or cancel it",
+        owner=owner,
+        who=owner,
+    )

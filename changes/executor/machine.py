@@ -26,10 +26,11 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.text.mistakes import kind_in_words
+from catalog.text.sentence import Sentence, listed
 from changes.executor import events
 from changes.executor.interventions import why_no_cancel
 from changes.executor.state import HISTORY_MAX, Direction, Execution, Mode, name_of, where, whom
-from changes.plan.model import RUNS, Step, StepKind, describe
+from changes.plan.model import RUNS, Step, StepKind, differences
 
 RETRIES_MAX = 5
 """So often a step that must succeed is tried again before a person is asked."""
@@ -281,7 +282,7 @@ def _ask(state: Execution, now: float) -> Result:
     at = _here(state)
     asking = replace(state, mode=Mode.ASKING, asked=True)
     if at.kind is StepKind.PUBLISH:
-        what = describe(state.plan, at).partition(": ")[2]
+        what = differences(state.plan, at)
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
         appended = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
         return asking, (events.TryPublish(at.version, at.published, story, at.partners, appended),)
@@ -343,7 +344,7 @@ def _of_partner(story: events.Story, partner: Descriptor, **payload: Any) -> eve
 def _moved_with(at: Step, partner: Descriptor) -> str:
     """The elements that a publish moves in another table: those that span both."""
     spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
-    return ", ".join(map(str, spans)) or "nothing moves"
+    return listed([*map(str, spans)]) or Sentence("nothing moves")
 
 
 def _who(state: Execution, event: events.Blocked) -> set[str]:
@@ -356,9 +357,11 @@ def _who(state: Execution, event: events.Blocked) -> set[str]:
 def _waited(state: Execution, now: float) -> dict[str, Any]:
     """The seconds that the step waited, and for whom (X7)."""
     seconds = 0.0 if state.waited_since is None else now - state.waited_since
-    of = f" for {whom(state.waited_for)}" if state.waited_for else ""
     time = f"{seconds:.1f}" if seconds >= 0.05 else "< 0.1"
-    waited = f"waited {time} s{of}" if of or seconds >= 0.05 else "at once"
+    if state.waited_for:
+        waited = Sentence("waited {seconds} s for {nodes}", seconds=time, nodes=whom(state.waited_for))
+    else:
+        waited = Sentence("waited {seconds} s", seconds=time) if seconds >= 0.05 else Sentence("at once")
     return {"waited": waited, "waited_s": seconds, "waited_for": list(state.waited_for)}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from catalog.text.sentence import Sentence, from_json, to_json
 from changes.executor.events import Outcome
 from changes.plan.model import Plan, Step, StepKind, describe, plan_from_json
 from changes.plan.rollback import rollback_steps
@@ -123,13 +124,13 @@ class Execution:
             "road": self.direction.value,
             "position": self.position,
             "published": self.published,
-            "error": self.error,
+            "error": None if self.error is None else to_json(self.error),
             "cancelled_by": self.cancelled_by,
             "cancel_wanted": self.cancel_wanted,
             "pause_wanted": self.pause_wanted,
             "asked": self.asked,
             "retries": self.retries,
-            "trouble": self.trouble,
+            "trouble": None if self.trouble is None else to_json(self.trouble),
             "waited_since": self.waited_since,
             "waited_for": list(self.waited_for),
             "history": list(self.history),
@@ -142,6 +143,8 @@ def execution_from_json(body: Mapping[str, Any]) -> Execution:
         "plan": plan_from_json(body["plan"]),
         "mode": Mode(body["mode"]),
         "direction": Direction(fields.pop("road")),
+        "error": None if body["error"] is None else from_json(body["error"]),
+        "trouble": None if body["trouble"] is None else from_json(body["trouble"]),
     }
     fields |= {"waited_for": tuple(body["waited_for"]), "history": tuple(body["history"])}
     return Execution(**fields)
@@ -170,4 +173,4 @@ def whom(waited_for: Iterable[str]) -> str:
 
 def where(state: Execution) -> str:
     """The step it is at, in words."""
-    return describe(state.plan, state.step) if state.step else "the end of its steps"
+    return describe(state.plan, state.step) if state.step else Sentence("the end of its steps")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from catalog.text.sentence import Sentence
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
 from changes.pages.plan_ladder import rungs
@@ -48,7 +49,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "steered_by": snapshot["steered_by"],
         "approval": snapshot["approval"],
         "is_past_return": snapshot["is_past_return"],
-        "pending": [request["wish"] for request in snapshot["wishes"]],
+        "pending": [Sentence(request["wish"]) for request in snapshot["wishes"]],
         "undo": snapshot["undo"],
         "no_undo": snapshot["no_undo"],
     }

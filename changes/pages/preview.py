@@ -16,6 +16,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.text.sentence import Sentence, listed
 from changes.pages.estimates import NOTHING_SEEN, ROWS_PER_S, Observed, estimate, together
 from changes.plan.element_states import is_filling, state_of
 from changes.plan.model import (
@@ -33,6 +34,23 @@ from changes.plan.model import (
 from changes.plan.rollback import moving, rollback_steps
 
 Json = dict[str, Any]
+WAITS_ONCE, WAITS_TWICE, WAITS = (
+    "It waits once until no node uses an older version: milliseconds while nodes answer, at most as long as a lease"
+    " when one does not.",
+    "It waits twice until no node uses an older version: milliseconds while nodes answer, at most as long as a lease"
+    " when one does not.",
+    "It waits {n} times until no node uses an older version: milliseconds while nodes answer, at most as long as a"
+    " lease when one does not.",
+)
+WITHDRAWN = (
+    "What was added is withdrawn again: {pairs} are deleted, and {name} is as it was.",
+    "What was added is withdrawn again: {pairs} are deleted, and {name} are as they were.",
+)
+BACK = (
+    "Nothing was lost yet: {final} again, and {name} is as it was.",
+    "Nothing was lost yet: {final} again, and {name} are as they were.",
+)
+"""Of one table, and of several."""
 
 
 def versions(plan: Plan) -> list[Json]:
@@ -99,11 +117,7 @@ def takes(plan: Plan, observed: Observed = NOTHING_SEEN) -> Json | None:
 def waits(plan: Plan) -> str:
     """The waits of the change for nodes."""
     count = sum(step.kind is StepKind.DRAIN for step in plan.forward)
-    times = {1: "once", 2: "twice"}.get(count, f"{count} times")
-    return (
-        f"It waits {times} until no node uses an older version: milliseconds while nodes answer, "
-        "at most as long as a lease when one does not."
-    )
+    return Sentence({1: WAITS_ONCE, 2: WAITS_TWICE}.get(count, WAITS), n=count)
 
 
 def no_return(plan: Plan) -> Json:
@@ -121,10 +135,12 @@ def rollback(plan: Plan) -> Json:
 
 def _summary(plan: Plan, steps: tuple[Step, ...]) -> str:
     if not steps:
-        return "It takes one version and nothing is lost: there is no rollback, only another change."
-    deleted = [pairs_of(step.elements) for step in steps if step.kind in RUNS]
-    as_before = f"{names_of(plan)} {'are as they were' if plan.partners else 'is as it was'}"
-    if deleted:
-        return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {as_before}."
-    back = ", ".join(f"{t.element} is {t.after.value}" for step in steps for t in step.transitions)
-    return f"Nothing was lost yet: {f'{back} again, and ' if back else ''}{as_before}."
+        return Sentence("It takes one version and nothing is lost: there is no rollback, only another change.")
+    names, many = names_of(plan), bool(plan.partners)
+    if deleted := [pairs_of(step.elements) for step in steps if step.kind in RUNS]:
+        return Sentence(WITHDRAWN[many], pairs=listed(deleted), name=names)
+    moved = [transition for step in steps for transition in step.transitions]
+    back = [Sentence("{element} is {state}", element=one.element, state=one.after.value) for one in moved]
+    return Sentence(
+        BACK[many] if back else "Nothing was lost yet: {name} is as it was.", final=listed(back), name=names
+    )

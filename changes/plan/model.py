@@ -22,6 +22,9 @@ from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import Column, Constraint, Coordination, Index, Kind, State
 from catalog.kinds import Family
 from catalog.text.message import Text, named_element
+from catalog.text.sentence import Sentence, joined, listed, sentence_of
+from catalog.text.sentence import from_json as sentence_from_json
+from catalog.text.sentence import to_json as sentence_to_json
 from catalog.values.types import WHOLE
 
 Json = dict[str, Any]
@@ -58,6 +61,17 @@ class MoveKind(Enum):
     COMMENT = "comment on"
 
 
+VERBS = {
+    "create": "create {element}",
+    "add": "add {element}",
+    "drop": "drop {element}",
+    "rename": "rename {element}",
+    "change the type of": "change the type of {element}",
+    "alter": "alter {element}",
+    "comment on": "comment on {element}",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """An element as a change moves it. The id of a table is its table id.
@@ -79,7 +93,7 @@ class Element:
         return named_element(what, self.name)
 
     def __str__(self) -> str:
-        return str(self.text)
+        return sentence_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,9 @@ class Transition:
     after: State
 
     def __str__(self) -> str:
-        return f"{self.element} {self.before.value} -> {self.after.value}"
+        return Sentence(
+            "{element} {before} -> {after}", element=self.element, before=self.before.value, after=self.after.value
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +165,7 @@ class Plan:
     @property
     def title(self) -> str:
         """The elements of the change in words: "index by_dest", or "column a, index by_a"."""
-        return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
+        return listed([*dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move))])
 
     @property
     def headline(self) -> str:
@@ -161,7 +177,7 @@ class Plan:
                 is_twin = is_new and kind is Kind.DERIVED_COLUMN
                 verb = "create" if is_new and kind is Kind.TABLE else "change the type of" if is_twin else None
                 words.setdefault(verb or move.kind.value, []).append(str(move.element))
-        return ", ".join(f"{verb} {', '.join(dict.fromkeys(elements))}" for verb, elements in words.items())
+        return listed([Sentence(VERBS[verb], element=listed([*dict.fromkeys(found)])) for verb, found in words.items()])
 
     @property
     def table_ids(self) -> tuple[int, ...]:
@@ -221,8 +237,8 @@ class Plan:
             "base": None if self.base is None else self.base.to_json(),
             "forward": [_step_json(step) for step in self.forward],
             "turn": self.point_of_no_return,
-            "dangers": list(self.dangers),
-            "costs": list(self.costs),
+            "dangers": [*map(sentence_to_json, self.dangers)],
+            "costs": [*map(sentence_to_json, self.costs)],
             "rows": self.rows,
             "partners": [partner.to_json() for partner in self.partners],
         }
@@ -241,8 +257,8 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
         base=None if body["base"] is None else descriptor_from_json(body["base"]),
         forward=tuple(_step(step) for step in body["forward"]),
         point_of_no_return=body["turn"],
-        dangers=tuple(body["dangers"]),
-        costs=tuple(body.get("costs", ())),
+        dangers=tuple(map(sentence_from_json, body["dangers"])),
+        costs=tuple(map(sentence_from_json, body.get("costs", ()))),
         rows=body["rows"],
         partners=_descriptors(body),
     )
@@ -258,88 +274,98 @@ def with_rows(plan: Plan, rows: int) -> Plan:
 
 def describe(plan: Plan, step: Step) -> str:
     """A step in words; of several tables, every version it publishes or waits for."""
-    what = ", ".join(map(str, step.elements))
+    what = listed([*map(str, step.elements)])
     versions = [f"{plan.table}@{step.version}", *map(str, step.partners)]
     if step.kind is StepKind.PUBLISH:
-        return f"publish {' and '.join(versions)}: {_differences(plan, step)}"
+        return Sentence("publish {versions}: {what}", versions=" and ".join(versions), what=differences(plan, step))
     return {
-        StepKind.DRAIN: f"wait until no version before {' or '.join(versions)} is in use",
-        StepKind.FILL: f"fill {what}",
-        StepKind.VERIFY: f"verify {what}",
-        StepKind.CLOSE: "close the run",
-        StepKind.DELETE: f"delete all {pairs_of(step.elements)}",
-        StepKind.PURGE: f"purge the tombstones of {what}",
+        StepKind.DRAIN: Sentence("wait until no version before {versions} is in use", versions=" or ".join(versions)),
+        StepKind.FILL: Sentence("fill {elements}", elements=what),
+        StepKind.VERIFY: Sentence("verify {elements}", elements=what),
+        StepKind.CLOSE: Sentence("close the run"),
+        StepKind.DELETE: Sentence("delete all {pairs}", pairs=pairs_of(step.elements)),
+        StepKind.PURGE: Sentence("purge the tombstones of {elements}", elements=what),
     }[step.kind]
 
 
-def _differences(plan: Plan, step: Step) -> str:
+def differences(plan: Plan, step: Step) -> str:
     """The differences that a version makes: states, and the new names, defaults and types."""
     moved = [str(transition) for transition in step.transitions]
-    return ", ".join([*moved, *edits_in(plan, step)]) or "nothing moves"
+    return listed([*moved, *edits_in(plan, step)]) or Sentence("nothing moves")
 
 
-def edits_in(plan: Plan, step: Step) -> list[str]:
+def edits_in(plan: Plan, step: Step) -> Sequence[str]:
     """The names, defaults and types that a version gives, or takes back, or its coordination, in words."""
     is_back = step not in plan.publishes
     if _coordinated(plan):
-        return [f"nodes are coordinated by {BY[step.published.coordination]}{' again' if is_back else ''}"]
+        return [(BY_AGAIN if is_back else BY)[step.published.coordination]]
     if is_back:
         return edits(plan, back=True)
     at = plan.publishes.index(step)
     return _edits_between(plan, plan.publishes[at - 1].published if at else plan.base, step.published)
 
 
-def edits(plan: Plan, *, back: bool = False) -> list[str]:
+def edits(plan: Plan, *, back: bool = False) -> Sequence[str]:
     """The names, defaults and types that the change gives, or the names and defaults it takes back, in words."""
     if back and plan.base is not None:
         return (
-            [f"{element} is called so again" for element in plan.moving(MoveKind.RENAME)]
+            [Sentence("{element} is called so again", element=element) for element in plan.moving(MoveKind.RENAME)]
             + [
-                f"{element} has its old default again"
+                Sentence("{element} has its old default again", element=element)
                 for element in plan.moving(MoveKind.ALTER)
                 if _default(plan.base, element) != _default(plan.result, element)
             ]
             + [
-                f"{element} {'has its old numbers again' if _has_numbers(plan.base, element) else NO_NUMBERS}"
+                Sentence(
+                    "{element} has its old numbers again" if _has_numbers(plan.base, element) else NO_NUMBERS,
+                    element=element,
+                )
                 for element in plan.moving(MoveKind.ALTER)
                 if _has_numbers(plan.base, element) != _has_numbers(plan.result, element)
             ]
             + [
-                f"{element} has its old type again"
+                Sentence("{element} has its old type again", element=element)
                 for element in plan.moving(MoveKind.ALTER)
                 if _type_name(plan.base, element) != _type_name(plan.result, element)
             ]
-            + [f"{element} has its old comment again" for element in plan.moving(MoveKind.COMMENT)]
+            + [
+                Sentence("{element} has its old comment again", element=element)
+                for element in plan.moving(MoveKind.COMMENT)
+            ]
         )
     if _coordinated(plan):
-        return [f"nodes are coordinated by {BY[plan.result.coordination]}"]
+        return [BY[plan.result.coordination]]
     return _edits_between(plan, plan.base, plan.result)
 
 
-def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> list[str]:
+def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> Sequence[str]:
     """The names, defaults and types that one version has and an earlier one has not, in words."""
     if before is None:
         return []
     renamed = (e for e in plan.moving(MoveKind.RENAME) if name_in(before, e) != name_in(after, e))
-    found = [f"{element} is renamed to {name_in(after, element)}" for element in renamed]
-    found += [f"{element} has another comment" for element in plan.moving(MoveKind.COMMENT)]
+    found = [
+        Sentence("{element} is renamed to {name}", element=element, name=name_in(after, element)) for element in renamed
+    ]
+    found += [Sentence("{element} has another comment", element=element) for element in plan.moving(MoveKind.COMMENT)]
     for element in plan.moving(MoveKind.ALTER):
         if element.kind.is_index:
             if _is_primary(after, element) and not _is_primary(before, element):
-                found.append(f"{element} keeps the primary key")
+                found.append(Sentence("{element} keeps the primary key", element=element))
             continue
         if (default := _default(after, element)) != _default(before, element):
-            found.append(f"{element} {'has no default any more' if default is None else f'has the default {default}'}")
+            words = "{element} has no default any more" if default is None else "{element} has the default {name}"
+            found.append(Sentence(words, element=element, name=default))
         if (has_numbers := _has_numbers(after, element)) != _has_numbers(before, element):
-            found.append(f"{element} {'has numbers of its own' if has_numbers else NO_NUMBERS}")
+            words = "{element} has numbers of its own" if has_numbers else NO_NUMBERS
+            found.append(Sentence(words, element=element))
         if (of := _type_name(after, element)) != _type_name(before, element):
-            found.append(f"{element} is of type {of}")
+            found.append(Sentence("{element} is of type {name}", element=element, name=of))
         elif _is_bounded(before, element) and not _is_bounded(after, element):
-            found.append(f"{element} takes every {of}")
+            found.append(Sentence("{element} takes every {name}", element=element, name=of))
     return found
 
 
-NO_NUMBERS = "has no numbers any more"
+NO_NUMBERS = "{element} has no numbers any more"
 
 
 def _is_primary(table: Descriptor, element: Element) -> bool:
@@ -364,9 +390,14 @@ def _type_name(table: Descriptor, element: Element) -> str | None:
 
 
 BY = {
-    Coordination.LEASE: "leases",
-    Coordination.BOTH: "leases and hashes",
-    Coordination.HASH: "hashes, without leases",
+    Coordination.LEASE: Sentence("nodes are coordinated by leases"),
+    Coordination.BOTH: Sentence("nodes are coordinated by leases and hashes"),
+    Coordination.HASH: Sentence("nodes are coordinated by hashes, without leases"),
+}
+BY_AGAIN = {
+    Coordination.LEASE: Sentence("nodes are coordinated by leases again"),
+    Coordination.BOTH: Sentence("nodes are coordinated by leases and hashes again"),
+    Coordination.HASH: Sentence("nodes are coordinated by hashes, without leases again"),
 }
 
 
@@ -391,15 +422,17 @@ def names_of(plan: Plan) -> str:
     return " and ".join([plan.table, *(partner.name for partner in plan.partners)])
 
 
-def why_no_return(plan: Plan) -> str:
+def why_no_return(plan: Plan) -> Sentence:
     """The reason why the change is irreversible, in words (X6)."""
     step = plan.forward[plan.point_of_no_return]
     if step.kind is StepKind.DELETE:
-        return f"the deletion of {pairs_of(step.elements)} has begun"
+        return Sentence("the deletion of {pairs} has begun", pairs=pairs_of(step.elements))
     final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
     now = {t: replace(t.element, name=name_in(step.published, t.element)) for t in final}
-    final_states = [f"{element} is {t.after.value}" for t, element in now.items()] or edits(plan)
-    return f"{', '.join(final_states)} since {plan.table}@{step.version}"
+    final_states = [
+        Sentence("{element} is {state}", element=element, state=t.after.value) for t, element in now.items()
+    ] or edits(plan)
+    return Sentence("{states} since {versions}", states=listed(final_states), versions=f"{plan.table}@{step.version}")
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
@@ -435,8 +468,8 @@ def _are_edits(moves: tuple[Move, ...]) -> bool:
 
 
 def pairs_of(elements: tuple[Element, ...]) -> str:
-    words = {Family.TABLE: "rows", Family.COLUMN: "values", Family.PLACEMENT: "pairs"}
-    return " and ".join(f"{words.get(element.kind.family, 'entries')} of {element.name}" for element in elements)
+    words = {Family.TABLE: "rows of {name}", Family.COLUMN: "values of {name}", Family.PLACEMENT: "pairs of {name}"}
+    return joined([Sentence(words.get(one.kind.family, "entries of {name}"), name=one.name) for one in elements])
 
 
 # --- JSON

@@ -24,6 +24,7 @@ from catalog.elements import (
     State,
 )
 from catalog.object_names import object_name
+from catalog.text.sentence import Sentence, listed
 from catalog.text.sql_names import literal, quoted
 from changes.ddl.actions import STRCRC32
 from changes.ddl.resolve import GUARD
@@ -75,9 +76,11 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
     if move.kind is MoveKind.RENAME:
         return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
     if move.kind is MoveKind.ADD:
-        return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
+        return Undo(
+            f"DROP TABLE {name}", Sentence("All rows written to {name} since are deleted.", name=move.element.name)
+        )
     assert plan.base is not None, "what is dropped was there"
-    lost = f"Only the structure comes back: the rows of {plan.table} are deleted."
+    lost = Sentence("Only the structure comes back: the rows of {name} are deleted.", name=plan.table)
     guard = _guard(plan.base)  # is made with the table
     indexes = [index for index in plan.base.public_indexes if index != guard]
     apart = {"indexes": [create_index(plan.base, index) for index in indexes]}
@@ -142,11 +145,11 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     assert plan.base is not None, "an altered table was there"
     clauses = list(_alterations(plan, plan.base, tables))
     lost = [
-        f"the values of {move.element.name} are deleted"
+        Sentence("the values of {name} are deleted", name=move.element.name)
         for move in plan.moves
         if move.kind is MoveKind.DROP and move.element.kind.is_user_column
     ]
-    warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
+    warning = Sentence("Only the structure comes back: {lost}.", lost=listed(lost)) if lost else ""
     used = [plan.base.index(IndexId(e.id)) for e in plan.moving(MoveKind.ALTER) if e.kind.is_index]
     apart = [create_index(plan.base, index) for index in (*_dropped_indexes(plan, plan.base), *used)]
     apart += [

@@ -17,6 +17,8 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, ColumnId, Constraint, ConstraintId, Index, Kind, State
+from catalog.text.message import named_element
+from catalog.text.sentence import Sentence, sentence_of
 from changes.ddl.actions import CreateTable
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
@@ -34,8 +36,8 @@ ALTERED = ("type", "length", "default", "identity", "identity_always", "identity
 class NoUndo(Exception):
     """No undo can be offered now. Says why."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"No undo: {why}.")
+    def __init__(self, template: str, **values: object) -> None:
+        super().__init__(Sentence(template, **values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ def offer(plan: Plan, view: CatalogView) -> Offer:
     if not plan.drops_table:
         today = view.numbered(plan.table_id)
         if today is None or today.state is not State.PUBLIC:
-            raise NoUndo(f"table {plan.result.name} no longer exists")
+            raise NoUndo(
+                "No undo: {element} no longer exists.", element=sentence_of(named_element("table", plan.result.name))
+            )
         for move in plan.moves:
             _check_as_left(plan, move, today)
         named = _named_as_today(plan, today)
@@ -81,9 +85,9 @@ def _check_as_left(plan: Plan, move: Move, today: Descriptor) -> None:
         return  # a NOT NULL of a column that was dropped
     now, left = _found(element, today), _found(element, result)
     if now is None:
-        raise NoUndo(f"{element} no longer exists")
+        raise NoUndo("No undo: {element} no longer exists.", element=element)
     if left is not None and _facets(move, now) != _facets(move, left):
-        raise NoUndo(f"{element} has changed since")
+        raise NoUndo("No undo: {element} has changed since.", element=element)
 
 
 def _found(element: Element, table: Descriptor) -> Descriptor | AnyElement | None:
@@ -139,7 +143,7 @@ def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
     back = {ColumnId(one.id) for one in plan.moving(MoveKind.DROP) if one.kind.is_column}
     if read - there - back:
         name = plan.base.column(min(read - there - back)).name
-        raise NoUndo(f"column {name}, which {element} reads, no longer exists")
+        raise NoUndo("No undo: column {name}, which {element} reads, no longer exists.", name=name, element=element)
 
 
 def _check_referenced(plan: Plan, view: CatalogView) -> None:
@@ -150,7 +154,9 @@ def _check_referenced(plan: Plan, view: CatalogView) -> None:
         parent = None if one.references is None else view.numbered(one.references)
         there = set() if parent is None else {column.id for column in parent.public_columns}
         if not there.issuperset(one.reference_columns):
-            raise NoUndo(f"foreign key {one.name} refers to a table or column that no longer exists")
+            raise NoUndo(
+                "No undo: foreign key {name} refers to a table or column that no longer exists.", name=one.name
+            )
 
 
 def _foreign_keys_back(plan: Plan) -> Iterator[Constraint]:
@@ -212,9 +218,9 @@ def _planned(statement: str, view: CatalogView) -> Plan:
         base = None if isinstance(action, CreateTable) else view.named(action.table.text)
         return make_plan(action, base, table_id=0, tables=view)
     except DdlError as refused:
-        raise NoUndo(f"it would be refused ({refused.message})") from refused
+        raise NoUndo("No undo: it would be refused ({message}).", message=refused.message) from refused
     except NothingToDo as nothing:
-        raise NoUndo(f"it would be refused ({nothing})") from nothing
+        raise NoUndo("No undo: it would be refused ({message}).", message=nothing) from nothing
 
 
 def _check_reach(plan: Plan, back: Plan) -> None:
@@ -227,7 +233,7 @@ def _check_reach(plan: Plan, back: Plan) -> None:
     moved |= {("not null", e.id) for e in plan.moving(MoveKind.ADD) if e.kind.is_column}
     for move in back.moves:
         if move.kind is not MoveKind.ADD and _key(move.element) not in moved:
-            raise NoUndo(f"it would also change {move.element}")
+            raise NoUndo("No undo: it would also change {element}.", element=move.element)
 
 
 def _key(element: Element) -> tuple[object, int]:

@@ -15,16 +15,17 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Coordination, Kind
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import SetCoordination
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.draft import Sketch
 
 WARNINGS = {
     Coordination.HASH: (
-        "Nobody leases {table} any more: a node may use an old version until a storage refuses it, and a statement in a"
+        "Nobody leases {name} any more: a node may use an old version until a storage refuses it, and a statement in a"
         " transaction block then ends in 40001."
     ),
-    Coordination.BOTH: "A node that has not heard of a new version of {table} is refused, and tries again.",
+    Coordination.BOTH: "A node that has not heard of a new version of {name} is refused, and tries again.",
 }
 
 
@@ -39,7 +40,7 @@ def set_coordination(sketch: Sketch, action: SetCoordination) -> None:
     sketch.later_edits = tuple(map(_to, steps[1:]))
     sketch.moves.append(Move(Element(Kind.TABLE, table.table_id, table.name), MoveKind.ALTER))
     if new in WARNINGS:
-        sketch.dangers.append(WARNINGS[new].format(table=table.name))
+        sketch.dangers.append(Sentence(WARNINGS[new], name=table.name))
 
 
 def _to(coordination: Coordination) -> Callable[[Descriptor], Descriptor]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import Position
 from changes.ddl.errors import DEPENDENT_OBJECTS, DdlError
 from changes.planning.sharding import check_not_guard
@@ -50,8 +51,12 @@ def undone_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[
     """Sentences about foreign keys that refer by an index, for who takes back that a constraint uses it."""
     for one in table.referenced_by:
         if one.index == index.id and index.id != PRIMARY:
-            key = referring_words(one, table, tables)
-            yield f"It can be undone only once {key}, which refers by {index.name}, is dropped."
+            yield Sentence(
+                "It can be undone only once foreign key {key} of {name}, which refers by {index}, is dropped.",
+                key=one.name,
+                name=_child_of(one, table, tables),
+                index=index.name,
+            )
 
 
 def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
@@ -65,8 +70,12 @@ def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[I
     if len(leading) == len(foreign_key.columns):
         return ""
     if not leading:
-        return f"all of {table.name}"
-    return f"all rows of {table.name} with the same {', '.join(table.column(column).name for column in leading)}"
+        return Sentence("all of {name}", name=table.name)
+    return Sentence(
+        "all rows of {name} with the same {columns}",
+        name=table.name,
+        columns=", ".join(table.column(column).name for column in leading),
+    )
 
 
 def slow_without(
@@ -79,8 +88,13 @@ def slow_without(
         if then not in ("", what_is_read(one, table, table.public_indexes)):
             parent = table if one.references == table.table_id else tables.numbered(one.references or 0)
             of = parent.name if parent else "the table it refers to"
-            why = f"no other index begins with the columns of foreign key {one.name}"
-            yield f"Each delete from {of} reads {then} then: {why}."
+            yield Sentence(
+                "Each delete from {name} reads {read} then: no other index begins with the columns of foreign"
+                " key {key}.",
+                name=of,
+                read=then,
+                key=one.name,
+            )
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:

@@ -19,6 +19,7 @@ from catalog.elements import (
     TableId,
 )
 from catalog.object_names import object_name
+from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType
 from changes.ddl import actions
 from changes.ddl.errors import (
@@ -225,7 +226,12 @@ def _new_column(column: actions.NewColumn, column_id: ColumnId, key: tuple[Colum
 def _drop_table(action: actions.DropTable, table: Descriptor, tables: Tables) -> Draft:
     check_table_is_free(table, tables, action.table.position)
     element = Element(Kind.TABLE, table.table_id, table.name)
-    dangers = (f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",)
+    dangers = (
+        Sentence(
+            "All rows of {name} are deleted; undoing the change later restores its structure, not its rows.",
+            name=table.name,
+        ),
+    )
     draft = _of_table(table, Move(element, MoveKind.DROP), dangers)
     return _with_foreign_keys(draft, table, tables) if table.foreign_keys else draft
 
@@ -238,7 +244,11 @@ def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft
     partners = partners_of(foreign_keys, table, tables)
     names = {partner.table_id: partner.name for partner in (table, *partners)}
     warnings = tuple(
-        f"Foreign key {one.name} to {names[one.references]} is dropped with it, before the table leaves public."
+        Sentence(
+            "Foreign key {name} to {other} is dropped with it, before the table leaves public.",
+            name=one.name,
+            other=names[one.references],
+        )
         for one in table.foreign_keys
         if one.references is not None
     )
@@ -263,9 +273,16 @@ def _create_index(action: actions.CreateIndex, table: Descriptor, tables: Tables
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
     sketch = Sketch(table, tables=tables)
     _, index = sketch.add_index(action.index, action.columns, unique=action.unique, where=action.where)
-    sketch.costs.append(f"Every row of {table.name} is read once; each later write of it also writes {index.name}.")
+    sketch.costs.append(
+        Sentence(
+            "Every row of {name} is read once; each later write of it also writes {index}.",
+            name=table.name,
+            index=index.name,
+        )
+    )
     if index.unique:
-        sketch.dangers.append("If two rows have the same values the check fails, and the change rolls back.")
+        same = Sentence("If two rows have the same values the check fails, and the change rolls back.")
+        sketch.dangers.append(same)
     return sketch.draft()
 
 
@@ -278,8 +295,8 @@ def _drop_index(action: actions.DropIndex, table: Descriptor, tables: Tables) ->
     check_index_is_free(index, table, tables, action.index.position, f"index {index.name}")
     element = Element(index.kind, index.id, index.name)
     dangers = (
-        f"Queries that use {index.name} read the whole table instead, from the first version on.",
-        "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
+        Sentence("Queries that use {index} read the whole table instead, from the first version on.", index=index.name),
+        Sentence("Past delete-only it can't be cancelled: its entries are incomplete from then on."),
         *slow_without(index, table, tables),
     )
     return _of_table(table, Move(element, MoveKind.DROP), dangers)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, Kind, Placement, State
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import STRCRC32, IndexPart, Name, Position, SetSharding
 from changes.ddl.errors import (
     DATATYPE_MISMATCH,
@@ -52,8 +53,12 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
     new = Placement(table.next_placement_id, key, function.text, state=State.DELETE_ONLY, storages=storages)
     element = sketch.add_placement(new)
     sketch.costs.append(
-        f"Every row of {table.name} is copied to where {element.name} places it: until the change ends it is stored"
-        " twice, and each write of it writes both."
+        Sentence(
+            "Every row of {name} is copied to where {placement} places it: until the change ends it is stored twice,"
+            " and each write of it writes both.",
+            name=table.name,
+            placement=element.name,
+        )
     )
     _guard(sketch, action, new)
     sketch.drop(Element(Kind.PLACEMENT, old.id, placement_name(table, old)))
@@ -67,11 +72,16 @@ def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
         parts = [IndexPart(Name(column.name)) for column in table.key_columns]
         sketch.add_index(action.guard, parts, unique=True)
         sketch.dangers.append(
-            f"Index {action.guard} over the primary key is added, which keeps it unique on all storages: once it is"
-            " public, the change can't be cancelled."
+            Sentence(
+                "Index {name} over the primary key is added, which keeps it unique on all storages: once it is public,"
+                " the change can't be cancelled.",
+                name=action.guard,
+            )
         )
     elif guard is not None and not needs_guard and not table.is_home_in_key:
-        sketch.costs.append(f"Index {guard.name} is not needed any more afterwards: it can be dropped then.")
+        sketch.costs.append(
+            Sentence("Index {name} is not needed any more afterwards: it can be dropped then.", name=guard.name)
+        )
 
 
 def check_function(function: Name) -> ShardingFunction:

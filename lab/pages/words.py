@@ -11,7 +11,7 @@ from django.utils.functional import Promise, lazy
 from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from catalog.text.phrases import list_comma
+from catalog.text.job_nodes import list_comma
 from lab.sessions.shown import Text
 
 TEMPLATES_MAX = 4096

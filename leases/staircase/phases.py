@@ -15,6 +15,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, NOT_NULL, REFERENCED, Column, Constraint, Index, Placement, State
+from catalog.text.sentence import Sentence
 
 LINKS = (FOREIGN_KEY, REFERENCED)
 SETTLED = (State.PUBLIC, State.ABSENT)
@@ -67,7 +68,8 @@ def _name_drawn(phase: str, moving: Sequence[Mapping[str, Any]]) -> str:
 
 def _name(element: Mapping[str, Any]) -> str:
     """A placement has none, but for its number."""
-    return f"placement {element['name']}" if element["element"] == "placement" else str(element["name"])
+    name = str(element["name"])
+    return Sentence("placement {name}", name=name) if element["element"] == "placement" else name
 
 
 def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:

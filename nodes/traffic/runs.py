@@ -22,6 +22,7 @@ from django.utils.timezone import now
 from catalog.selectors import newest_descriptor, table_named
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, table_stream
+from catalog.text.sentence import Sentence
 from nodes.models import TrafficRun
 from nodes.traffic.book import NotSuitable, shape_of
 
@@ -34,8 +35,10 @@ MINUTES_MAX = 60
 LOST_AFTER_S = 15.0
 STARTS_WITHIN_S = 90.0
 """Before its first report a process is given more: on a busy machine it takes long to start."""
-LOST = "its process ended without a word"
-TIME_OVER = "its time was over"
+LOST = Sentence("its process ended without a word")
+TIME_OVER = Sentence("its time was over")
+REPLACED = Sentence("another run took its place")
+CLUSTER_STOPPED = Sentence("the cluster stopped")
 
 
 class TrafficRefused(Exception):
@@ -100,11 +103,17 @@ def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
     mine = TrafficRun.objects.filter(pk=run.pk, ended_at=None)
     wanted = mine.values_list("stopped_by", "ends_at").first() if mine.update(**_news(figures)) else None
     if wanted is None:
-        return "another run took its place"
+        return REPLACED
     stopped_by, ends_at = wanted
     if stopped_by:
-        return f"{stopped_by} stopped it"
+        return Sentence("{name} stopped it", name=stopped_by)
     return TIME_OVER if now() >= ends_at else ""
+
+
+def why_ended(run: TrafficRun) -> str:
+    """Why a run has ended, as a sentence where it is one of ours."""
+    stopped = Sentence("{name} stopped it", name=run.stopped_by)
+    return next((one for one in (LOST, TIME_OVER, REPLACED, CLUSTER_STOPPED, stopped) if one == run.why), run.why)
 
 
 def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,8 +123,8 @@ def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
 def why_not_stopped(run: TrafficRun) -> str | None:
     """Why it cannot be stopped, or need not be; None when it can."""
     if run.ended_at is not None:
-        return f"run {run.pk} of traffic has ended: {run.why}"
-    return f"{run.stopped_by} has stopped it already: it ends in a moment" if run.stopped_by else None
+        return Sentence("run {n} of traffic has ended: {what}", n=run.pk, what=why_ended(run))
+    return Sentence("{who} has stopped it already: it ends in a moment", who=run.stopped_by) if run.stopped_by else None
 
 
 def stop(number: int, *, who: str) -> TrafficRun:

@@ -25,6 +25,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
 from catalog.story import PROCESSES
+from catalog.text.sentence import Sentence
 from leases.holders import Holder
 from leases.models import MAY_CONTROL_NODES, Node
 from leases.selectors import leases_on, sessions_reported
@@ -121,9 +122,13 @@ def _why_not(command: str, target: Target) -> str | None:
         assert target.node is not None
         is_draining = target.node.is_drain_asked
         if target.node.heartbeat_at is None:
-            return f"{target.name} has left: start it first"
+            return Sentence("{name} has left: start it first", name=target.name)
         if is_draining == (command == "drain"):
-            return f"{target.name} is draining already" if is_draining else f"{target.name} is not draining"
+            return (
+                Sentence("{name} is draining already", name=target.name)
+                if is_draining
+                else Sentence("{name} is not draining", name=target.name)
+            )
         return None
     if target.state is None:
         return why_none_for_a_page()

@@ -10,6 +10,8 @@
 asks here before it acts, and the page before it offers.
 """
 
+from catalog.text.sentence import Sentence
+
 FITS = {"kill": ("up", "frozen"), "freeze": ("up",), "thaw": ("frozen",), "start": ("down",)}
 PAGE_NEEDS = ("web", "postgres")
 UNDO = {"kill": "start", "freeze": "thaw"}
@@ -25,16 +27,16 @@ def why_not(command: str, name: str, state: str) -> str | None:
     if state in FITS[command]:
         return None
     if command == "thaw" and state == "up":
-        return f"{name} is not frozen"
+        return Sentence("{name} is not frozen", name=name)
     if command == "freeze" and state == "frozen":
-        return f"{name} is frozen already"
+        return Sentence("{name} is frozen already", name=name)
     if command == "start":
-        hint = ": thaw it" if state == "frozen" else ""
-        return f"{name} is {state} already{hint}"
+        frozen, up = "{name} is frozen already: thaw it", "{name} is up already"
+        return Sentence(frozen if state == "frozen" else up, name=name) if state in ("frozen", "up") else None
     if state == "down":
-        return f"{name} is down already: it stays down until it is started"
+        return Sentence("{name} is down already: it stays down until it is started", name=name)
     if state == "starting":
-        return f"{name} is starting: it can be reached in a moment"
+        return Sentence("{name} is starting: it can be reached in a moment", name=name)
     return f"{name} is {state}, not running"
 
 

@@ -3,6 +3,8 @@
 import signal
 from dataclasses import dataclass, replace
 
+from catalog.text.sentence import Sentence
+
 PAUSE_S_MIN = 0.5
 PAUSE_S_MAX = 30.0
 PAUSE_S_MAX_SERVICE = 2.0  # everything else waits for PostgreSQL and Redis
@@ -29,12 +31,12 @@ class Backoff:
 def describe_end(code: int) -> str:
     """A process's end in words, by its exit code (negative: a signal)."""
     if code == LEASE_LOST:
-        return "ended itself because it could not renew its lease"
+        return Sentence("ended itself because it could not renew its lease")
     if code == -signal.SIGPROF:
-        return "ended itself because its event loop stood still for a whole lease"
+        return Sentence("ended itself because its event loop stood still for a whole lease")
     if code == -signal.SIGVTALRM:
         return "ended itself because a text took too long to parse"
     if code < 0:
         known = {number.value: number.name for number in signal.Signals}
-        return f"was ended by {known.get(-code, f'signal {-code}')}"
-    return "ended without being asked" if code == 0 else f"crashed with exit code {code}"
+        return Sentence("was ended by {name}", name=known.get(-code, f"signal {-code}"))
+    return Sentence("ended without being asked") if code == 0 else Sentence("crashed with exit code {n}", n=code)

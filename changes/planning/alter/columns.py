@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
+from catalog.text.sentence import Sentence
 from catalog.text.similar import perhaps
 from catalog.values.types import BadValue, fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
@@ -64,7 +65,14 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
     sketch.fresh[column.id] = value
     if column.required:
         shown = "NULL" if value is None else constant(new.type, value)
-        sketch.costs.append(f"Every row of {sketch.base.name} is written once: its {column.name} becomes {shown}.")
+        sketch.costs.append(
+            Sentence(
+                "Every row of {name} is written once: its {column} becomes {value}.",
+                name=sketch.base.name,
+                column=column.name,
+                value=shown,
+            )
+        )
     for check in action.checks:
         add_check(sketch, check)
     for unique in action.uniques:
@@ -123,15 +131,26 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
     own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
     for constraint in (one for one in own if column.id in reads(one)):
         sketch.drop_constraint(constraint)
-        what, does = ("Foreign key", "refers by") if constraint.rule == FOREIGN_KEY else ("Constraint", "reads")
-        sketch.dangers.append(f"{what} {constraint.name} {does} {column.name} and is dropped with it.")
+        words = (
+            "Foreign key {name} refers by {column} and is dropped with it."
+            if constraint.rule == FOREIGN_KEY
+            else "Constraint {name} reads {column} and is dropped with it."
+        )
+        sketch.dangers.append(Sentence(words, name=constraint.name, column=column.name))
     if column.not_null:
         sketch.drop(_not_null(sketch, column))
     sketch.dangers.append(
-        f"All values of {column.name} are lost; undoing the change later restores the column, not its values."
+        Sentence(
+            "All values of {name} are lost; undoing the change later restores the column, not its values.",
+            name=column.name,
+        )
     )
     for index in taken:
-        sketch.dangers.append(f"{str(index.kind.value).capitalize()} {index.name} covers it and is dropped with it.")
+        unique, plain = (
+            "Unique index {name} covers it and is dropped with it.",
+            "Index {name} covers it and is dropped with it.",
+        )
+        sketch.dangers.append(Sentence(unique if index.unique else plain, name=index.name))
 
 
 def _not_null(sketch: Sketch, column: Column) -> Element:
@@ -176,7 +195,11 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
     if action.not_null:
         sketch.moves.append(Move(_not_null(sketch, column), MoveKind.ADD))
         sketch.dangers.append(
-            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change roll back."
+            Sentence(
+                "Every row of {name} is read once; one without {rule} makes the change roll back.",
+                name=sketch.base.name,
+                rule=column.name,
+            )
         )
         return
     declared = sketch.base.declared_index
@@ -220,4 +243,6 @@ def set_default(sketch: Sketch, action: SetDefault) -> None:
 
     sketch.edits.append(edit)
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
-    sketch.dangers.append(f"Rows that are there keep their {column.name}; only later inserts see the default.")
+    sketch.dangers.append(
+        Sentence("Rows that are there keep their {column}; only later inserts see the default.", column=column.name)
+    )

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, Index
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique, Position, UseIndex
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.errors import (
@@ -32,7 +33,11 @@ def add_check(sketch: Sketch, check: NewCheck) -> None:
     constraint = sketch.add_check(check)
     _check_fill_values(sketch, constraint, check)
     sketch.dangers.append(
-        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} makes the change roll back."
+        Sentence(
+            "Every row of {name} is read once; one that breaks {rule} makes the change roll back.",
+            name=sketch.base.name,
+            rule=constraint.name,
+        )
     )
 
 
@@ -62,9 +67,11 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     )
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
     names = _names(unique.columns)
-    sketch.dangers.append(f"If two rows have the same {names} the check fails, and the change rolls back.")
+    sketch.dangers.append(
+        Sentence("If two rows have the same {columns} the check fails, and the change rolls back.", columns=names)
+    )
     if len(same) == len(index.column_ids):
-        sketch.dangers.append(f"All rows get the same {names}: two rows are one too many.")
+        sketch.dangers.append(Sentence("All rows get the same {columns}: two rows are one too many.", columns=names))
 
 
 def refuse_second_key(sketch: Sketch, position: Position) -> None:
@@ -115,12 +122,16 @@ def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
         _drop_foreign_key(sketch, constraint)
     elif constraint is not None:
         sketch.drop_constraint(constraint)
-        sketch.dangers.append(f"From the first version past the check on, rows that break {name} are accepted.")
+        sketch.dangers.append(
+            Sentence("From the first version past the check on, rows that break {rule} are accepted.", rule=name)
+        )
     elif index is not None:
         what = f"constraint {name} on table {sketch.base.name}"
         check_index_is_free(index, sketch.base, sketch.tables, name.position, what, sketch.leaving)
         sketch.drop_index(index)
-        sketch.dangers.append(f"Equal values are accepted once {name} is delete-only; its entries are deleted.")
+        sketch.dangers.append(
+            Sentence("Equal values are accepted once {name} is delete-only; its entries are deleted.", name=name)
+        )
         sketch.dangers += slow_without(index, sketch.base, sketch.tables, sketch.leaving)
     else:
         _no_such_constraint(sketch, action)
@@ -130,8 +141,13 @@ def _drop_foreign_key(sketch: Sketch, foreign_key: Constraint) -> None:
     sketch.drop_constraint(foreign_key)
     child, parent = sketch.base.name, sketch.parent_of(foreign_key).name
     sketch.dangers.append(
-        f"Once {foreign_key.name} is absent, a row of {child} may refer to nothing, "
-        f"and a row of {parent} may go that others refer to."
+        Sentence(
+            "Once {rule} is absent, a row of {name} may refer to nothing, and a row of {other} may go that others refer"
+            " to.",
+            rule=foreign_key.name,
+            name=child,
+            other=parent,
+        )
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, ColumnId, Constraint, Index, IndexId, State
+from catalog.text.sentence import Sentence
 from catalog.values.types import ARRAYS
 from changes.ddl.actions import Name, NewForeignKey
 from changes.ddl.columns import constant
@@ -183,16 +184,27 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
     child = sketch.base.name
     own = f"({_names(sketch.planned, foreign_key.columns)})"
     phrase = f"{parent.name} ({_names(parent, foreign_key.reference_columns)})"
-    dangers = [
-        f"Every row of {child} is read once; one whose {own} is not in {phrase} makes the change roll back, "
-        "and is named.",
+    dangers: list[str] = [
+        Sentence(
+            "Every row of {name} is read once; one whose {columns} is not in {rule} makes the change roll back, and is"
+            " named.",
+            name=child,
+            columns=own,
+            rule=phrase,
+        ),
     ]
     same = {column: value for column in foreign_key.columns if (value := sketch.fresh.get(column)) is not None}
     if len(same) == len(foreign_key.columns):
         values = ", ".join(constant(sketch.planned.column(column).type, value) for column, value in same.items())
         dangers.append(
-            f"All rows of {child} refer to ({values}): {phrase} must have it, or inserts into {child} that leave it to "
-            "the default are refused until the change has rolled back."
+            Sentence(
+                "All rows of {name} refer to ({values}): {rule} must have it, or inserts into {child} that leave it to"
+                " the default are refused until the change has rolled back.",
+                name=child,
+                values=values,
+                rule=phrase,
+                child=child,
+            )
         )
     return dangers
 
@@ -207,8 +219,14 @@ def slow_deletes(sketch: Sketch) -> Iterator[str]:
         if costly := what_is_read(foreign_key, sketch.planned, indexes):
             parent = sketch.parent_of(foreign_key).name
             on = f"{child} ({_names(sketch.planned, foreign_key.columns)})"
-            costs = f"Without an index on {on} each delete from {parent} reads {costly}"
-            yield f"{costs}: CREATE INDEX ON {on} would help."
+            yield Sentence(
+                "Without an index on {columns} each delete from {name} reads {read}: CREATE INDEX ON {index}"
+                " would help.",
+                columns=on,
+                name=parent,
+                read=costly,
+                index=on,
+            )
 
 
 def _names(table: Descriptor, columns: tuple[ColumnId, ...]) -> str:

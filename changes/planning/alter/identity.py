@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IDENTITY, Column
+from catalog.text.sentence import Sentence
 from catalog.values.types import WHOLE
 from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
@@ -50,7 +51,11 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
     check_numbers(Numbers(action.start, action.maximum), column.type, position)
     new = replace(column, identity=True, identity_always=action.is_always, identity_start=action.start)
     _edit(sketch, replace(new, sequence=action.sequence_name))
-    begin = f"Numbers of {column.name} begin at {action.start} unless setval says otherwise, whatever rows have."
+    begin = Sentence(
+        "Numbers of {column} begin at {n} unless setval says otherwise, whatever rows have.",
+        column=column.name,
+        n=action.start,
+    )
     sketch.dangers.append(begin)
 
 

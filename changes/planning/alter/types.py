@@ -19,6 +19,7 @@ from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
+from catalog.text.sentence import Sentence
 from catalog.text.sql_names import quoted
 from catalog.values.times import SECOND_DIGITS_MAX
 from catalog.values.types import ARRAYS, MOMENTS, TEXTS, WHOLE, SqlType, holds_as_stored, type_name
@@ -77,15 +78,26 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     default = retyped_default(column, twin, action.position)
     sketch.swaps.append(Swap(element, old, hidden, back, default))
     was, becomes = column.type_name, twin.type_name
-    one = f"{'an' if becomes == 'integer' else 'a'} {becomes}"
-    misfit = f"A value of {column.name} that is no {becomes} makes the change roll back, and names the row."
-    sketch.costs.append(
-        f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place."
+    vowel, other = (
+        "Every row of {name} is rewritten: an {new} stands beside the {old}, then takes its place.",
+        "Every row of {name} is rewritten: a {new} stands beside the {old}, then takes its place.",
     )
+    misfit = Sentence(
+        "A value of {column} that is no {type} makes the change roll back, and names the row.",
+        column=column.name,
+        type=becomes,
+    )
+    sketch.costs.append(Sentence(vowel if becomes == "integer" else other, name=sketch.base.name, new=becomes, old=was))
     sketch.dangers += [
         *([] if is_cut or holds_every(twin, column) else [misfit]),
         *(
-            [f"Values of {column.name} longer than {twin.length} characters are cut, as the cast says."]
+            [
+                Sentence(
+                    "Values of {column} longer than {n} characters are cut, as the cast says.",
+                    column=column.name,
+                    n=twin.length,
+                )
+            ]
             if is_cut
             else []
         ),
@@ -99,11 +111,13 @@ def _rounding(column: Column, twin: Column) -> list[str]:
         return []
     if column.type in MOMENTS and column.length is not None and column.length <= twin.length:
         return []
-    rounded = f"Values of {column.name} are rounded to what {twin.type_name} keeps of a second."
+    rounded = Sentence(
+        "Values of {column} are rounded to what {type} keeps of a second.", column=column.name, type=twin.type_name
+    )
     if twin.type is SqlType.TIME or twin.length == SECOND_DIGITS_MAX:
         return [rounded]
-    past = "that is rounded into the year 10000 makes the change roll back, and names the row."
-    return [rounded, f"A value of {column.name} {past}"]
+    past = "A value of {column} that is rounded into the year 10000 makes the change roll back, and names the row."
+    return [rounded, Sentence(past, column=column.name)]
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
@@ -125,15 +139,23 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
         return with_changed(table, replace(table.column(column.id), type=wider.type, length=length))
 
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
-    sketch.costs.append(f"No row is read or written: {wider.type_name} takes all that {column.type_name} does.")
+    sketch.costs.append(
+        Sentence(
+            "No row is read or written: {new} takes all that {old} does.", new=wider.type_name, old=column.type_name
+        )
+    )
     if not is_wider_number:
         sketch.last_edits.append(edit)
         return
     sketch.last_edits.append(partial(edit, length=column.type.typlen))
     sketch.lifted.append(edit)
     sketch.dangers.append(
-        f"Values of {column.name} that are no {column.type_name} are accepted from the second version on,"
-        " because nodes that use the version before the first cannot read them."
+        Sentence(
+            "Values of {column} that are no {type} are accepted from the second version on, because nodes that use the"
+            " version before the first cannot read them.",
+            column=column.name,
+            type=column.type_name,
+        )
     )
 
 

@@ -31,7 +31,6 @@ from nodes.traffic.running import (
 )
 
 log = logging.getLogger(__name__)
-CLUSTER_STOPPED = "the cluster stopped"
 
 
 class Command(BaseCommand):
@@ -141,7 +140,7 @@ class Command(BaseCommand):
         try:
             why = self._carry_out(run)
         except KeyboardInterrupt:
-            why = CLUSTER_STOPPED
+            why = runs.CLUSTER_STOPPED
         except Exception as error:
             why = in_words(error)
             raise
@@ -157,7 +156,7 @@ class Command(BaseCommand):
             why = self._until_it_ends(run, running)
             seconds_max = END_S_MAX
         except KeyboardInterrupt:
-            why = CLUSTER_STOPPED
+            why = runs.CLUSTER_STOPPED
         finally:
             left = remain(running.end(seconds_max=seconds_max, looked=lambda: self._store_figures(run, running)))
         return "; ".join(filter(None, (why, left)))

@@ -1,11 +1,11 @@
-"""Every word of a plan has a phrase by which a page puts it into another language."""
+"""Every word of a plan is a sentence, which a page puts into another language by its template."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
 
-from catalog.text.phrases import in_other_words
+from catalog.text.sentence import Sentence, in_other_words
+from changes.executor.interventions import CANNOT_CANCEL
 from changes.pages.plan_json import plan_json
 from changes.plan.model import Plan, why_no_return
 from lab.own.statements import planned
@@ -46,19 +46,13 @@ def test_a_page_can_say_all_of_a_plan_in_another_language(kind: str) -> None:
     assert [text for text in words(plan) if in_other_words(text, marked) == text] == []
 
 
-REASON = re.compile(r"the deletion of (?P<pairs>.+) has begun|(?P<states>.+) since \S+")
-
-
 @pytest.mark.parametrize("kind", [*KINDS, *MORE])
 def test_a_page_can_say_in_another_language_why_a_change_cannot_be_cancelled(kind: str) -> None:
-    """All of it: a list of states was read as half sentences, and stayed English around its translated words."""
+    """All of it: a list of states once stayed English around its translated words."""
     plan = planned(TABLES + (KINDS | MORE)[kind])[-1].plan
     assert plan is not None
     reason = why_no_return(plan)
-    match = REASON.fullmatch(reason)
-    assert match is not None
-    what = match["pairs"] or match["states"]
-    inner = in_other_words(what, marked)
-    assert inner != what
-    said = in_other_words(f"change 7 can't be cancelled any more: {reason}", marked)
-    assert said == marked(f"change 7 can't be cancelled any more: {reason.replace(what, inner)}")
+    (what,) = (one for one in reason.values.values() if isinstance(one, Sentence))
+    said = in_other_words(Sentence(CANNOT_CANCEL[reason.template], n=7, **reason.values), marked)
+    assert said == marked(f"change 7 can't be cancelled any more: {reason.replace(what, in_other_words(what, marked))}")
+    assert in_other_words(what, marked) != what
