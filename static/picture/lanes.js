@@ -67,7 +67,7 @@ export class Lanes {
         add(g, "text", { x: middle, y: TOP - 9, class: "small quiet mid" }, beside < 34 ? "" : isSlim || beside < 66 ? span : W.folded.replace("{s}", span));
       } else for (let s = Math.ceil(place.a / step) * step; s <= place.b; s += step) {
         add(svg, "path", { class: "grid", d: `M${X(s)} ${TOP}V${bottom}` });
-        if (X(s) > left + 24 && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, clock(s));
+        if (X(s) > left + 24 && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, step % 60 ? clock(s) : clock(s).slice(0, 5));
       }
     }
     add(svg, "text", { x: 4, y: bottom + 16, class: "small quiet" }, isSlim ? "" : W.scale.replace("{s}", step < 60 ? `${step} s` : `${step / 60} min`));
