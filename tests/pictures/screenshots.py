@@ -5,7 +5,8 @@ A scripted story, played in Debian's chromium on the demo's table, beside traffi
     a transaction is left open on n3 · an index is added · n3 holds it back · n2 is killed · n3 commits ·
     the lease of n2 runs out · n2 is started again · public
 
-While it lasts the lanes are photographed: one picture that moves, and ends with the whole way of every node to public.
+While it lasts the Cluster page is photographed: one picture that moves, and ends with the whole way of every node to
+public.
 Then the index is dropped again. The browser encodes the pictures (WebP); all together may have `BYTES_MAX`.
 """
 
@@ -29,9 +30,9 @@ ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 CHROMIUM = Path("/usr/bin/chromium")
 BYTES_MAX = 1_500_000
-QUALITY, QUALITY_OF_FRAMES = 0.85, 0.6
+QUALITY, QUALITY_OF_FRAMES = 0.85, 0.45
 WIDTH, HEIGHT = 1280, 860
-FRAME_WIDTH, FRAME_HEIGHT = 1000, 520
+FRAME_WIDTH, FRAME_HEIGHT = 1100, 720
 FRAME_MS, LAST_FRAME_MS = 1400, 4000
 STEP_S_MAX = 900.0
 """A fill gives way to traffic, and a small machine has little to give."""
@@ -59,12 +60,12 @@ ENCODE = """async ([png, quality]) => {
   for (const one of found) text += String.fromCharCode(one);
   return btoa(text);
 }"""
-ONLY_THE_LANES = """
-.bar, footer.page, .toasts, .first-visit, #over-time, .columns > .stack + .stack, [data-part="throughput"],
-section.card:not([data-part="lanes"]), #lanes-settled, #lanes-settled + * { display: none !important; }
-main { padding-top: .5rem !important; } .columns { display: block !important; } .head { min-height: 6.5rem; }
+ONLY_THE_PICTURE = """
+.bar, footer.page, .toasts, .first-visit, .transport, .tabs, [data-part=remedy], [data-part=spark], [data-part=load]
+{ display: none !important; }
+main { padding-top: .5rem !important; }
 """
-"""The headline and the lanes, and nothing else: a picture that moves is small."""
+"""The sentence, the steps, the cluster and its lanes, and nothing else: a picture that moves is small."""
 ONLY_THE_WAY = """
 .bar, footer.page, .toasts, .crumbs, .columns > :not([data-part]), [data-part="change"] .stack > :not(.head),
 #over-time :is([data-present], .look-back, .twins, .beside, figure:has(.plot)), #over-time > p
@@ -72,6 +73,11 @@ ONLY_THE_WAY = """
 main { padding-top: .5rem !important; } .head { min-height: 4rem; }
 """
 """Of the page of the change, when it is done: its status, and each node's way."""
+
+
+SAYING = "[data-part=headline] h1, [data-steps] .now, [data-scene] :is(.fell, .label-pill text)"
+WORDS = """said => [...document.querySelectorAll(said)]
+  .filter((one) => getComputedStyle(one).visibility === 'visible').map((one) => one.textContent).join(' ')"""
 
 
 class NoPicture(RuntimeError):
@@ -106,7 +112,7 @@ class Camera:
 
 
 class Film:
-    """The lanes while the story goes on: a frame is kept when more than numbers differs, or a quarter of the rows."""
+    """The cluster while the story goes on: a frame is kept when more than numbers differs, or a quarter of the rows."""
 
     def __init__(self, camera: Camera, context: BrowserContext, address: str) -> None:
         self.camera, self.frames, self.last = camera, list[tuple[bytes, int]](), ""
@@ -114,13 +120,18 @@ class Film:
         self.page.set_viewport_size({"width": FRAME_WIDTH, "height": FRAME_HEIGHT})
         self.page.goto(address)
         self.page.wait_for_selector("[data-live=live]")
-        self.page.add_style_tag(content=ONLY_THE_LANES)
+        self.page.add_style_tag(content=ONLY_THE_PICTURE)
+
+    def words(self) -> str:
+        """The words that make a moment: the sentence, the step, the work, and nodes that are down."""
+        found: str = self.page.evaluate(WORDS, SAYING)
+        return found
 
     def shoot(self) -> None:
-        words = self.page.locator("main").inner_text()
+        words = self.words()
         quarters = [int(percent) // 25 for percent in re.findall(r"(\d+) %", words)]
         seen = f"{re.sub(r'[0-9.,:]+', '', words)}{quarters}"
-        if seen == self.last or not self.page.locator(".lane").count():
+        if seen == self.last or not self.page.locator("[data-picture][data-drawn]").count():
             return
         self.last = seen
         self.frames.append((self.camera.encoded(self.page.screenshot(), QUALITY_OF_FRAMES), FRAME_MS))
@@ -176,7 +187,7 @@ class Story:
         self.page.wait_for_load_state("networkidle")
 
     def says(self, text: str) -> Callable[[], bool]:
-        return lambda: text in self.film.page.locator("main").inner_text()
+        return lambda: text in self.film.words()
 
 
 def main() -> int:
@@ -224,23 +235,16 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
         page.wait_for_timeout(TRAFFIC_BEFORE_S * 1000)
     story.run("ROLLBACK")
     story.run(f"BEGIN; SELECT * FROM {TABLE} WHERE id = 1;")
-    story.go(f"/changes/new/?statement={quote(STATEMENT)}")
-    page.wait_for_selector("#plan [data-proof=proved]")
-    camera.both_themes(page, "plan")
     story.submit(STATEMENT)
     change = page.url
-    story.until("n3 holds the change back", story.says(f"{HELD} holds"))
-    camera.both_themes(film.page, "cluster")
-    page.goto(change)
-    page.wait_for_selector(".until")
-    camera.both_themes(page, "change")
+    story.until("n3 blocks the change", story.says(f"The publisher waits for {HELD}"))
     story.control("kill", KILLED)
-    story.until("n2 is seen to be dead", story.says("does not answer"))
+    story.until("n2 is seen to be dead", story.says("killed"))
     story.run("COMMIT")
-    is_filled, is_public = story.says(f"Fill index {INDEX}"), story.says("No change is running")
+    is_filled, is_public = story.says("fill:"), story.says("No change is running")
     story.until("the lease of n2 has run out", lambda: is_filled() or is_public())
     story.control("start", KILLED)
-    story.until("n2 is back", lambda: not story.says("does not answer")())
+    story.until("n2 is back", lambda: not story.says("killed")())
     story.until("the index is public", is_public)
     page.wait_for_timeout(AFTERWARDS_S * 1000)
     film.end_with(change)
@@ -254,7 +258,7 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
 def _begin_anew(story: Story) -> None:
     """As a story that broke off may have left it: the node is started, the index dropped."""
     story.until("no change is running", story.says("No change is running"))
-    if story.says("does not answer")():
+    if story.says("killed")():
         story.control("start", KILLED)
     story.go(f"/tables/named/?name={TABLE}")
     if INDEX in story.page.locator("[data-part=schema] table").first.inner_text():
@@ -267,6 +271,8 @@ def _begin_anew(story: Story) -> None:
 def _stage(camera: Camera, page: Page, address: str) -> None:
     """The orphan on the stage: two servers, an insert and a delete."""
     page.goto(f"{address}/lab/stage/?setup={ORPHAN}")
+    page.get_by_role("link", name="Open in free play").click()
+    page.wait_for_selector(".steps .step")
     page.locator(".steps .step", has_text="insert row 1 with a = 1").last.click()
     page.wait_for_timeout(500)
     page.locator(".steps .step", has_text="delete row 1").first.click()
