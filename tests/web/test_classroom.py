@@ -217,7 +217,7 @@ def test_a_closed_course_lets_nobody_in_but_its_members(ines: Client) -> None:
     ines.post(f"/lab/courses/{course.pk}/change/", {"do": "close"})
     for refused in (Client().get(f"/join/{course.token}/"), Client().post(f"/join/{course.token}/", {"name": "Cy"})):
         assert refused.status_code == 403
-        assert "Nobody can join now" in refused.content.decode()
+        assert "The course is closed to new learners" in refused.content.decode()
     assert join(course, client=bo).session[MEMBER] == member(bo).pk
     ines.post(f"/lab/courses/{course.pk}/change/", {"do": "open"})
     join(course, "Cy")

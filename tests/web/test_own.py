@@ -95,7 +95,7 @@ def test_nothing_left_out_is_proved(client_of: ClientOf) -> None:
     lea = client_of("lea")
     where = asked(lea)["Location"]
     tasks.answer_next_question()
-    assert "Nobody meets any damage" in words_of(lea.get(where))
+    assert "No query and no write is harmed" in words_of(lea.get(where))
 
 
 def test_until_it_is_done_only_the_question_is_looked_at(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
