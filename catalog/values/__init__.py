@@ -11,5 +11,5 @@ intervals       months, days and microseconds: texts, and bytes that sort
 interval_texts    their input forms
 interval_styles   their texts by IntervalStyle
 date_fields     a text of a date, time or interval cut into fields
-packed          types that Arrow and the query engine have nothing of their own for
+packed          types that Arrow has nothing of its own for
 """

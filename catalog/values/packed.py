@@ -1,4 +1,4 @@
-"""Types that Arrow and the query engine have nothing of their own for: what a value is there, and how it is read back.
+"""Types that Arrow has nothing of its own for: their values there, and how these are read back.
 
 numeric, interval    bytes: first those that the keys of the type leave out (`storage.encoding`), then the key
 jsonb                its text

@@ -1,5 +1,5 @@
-"""Values of time: the time since midnight, up to 24:00:00, which Python's own type has not. The query engine and Arrow
-have them as microseconds.
+"""Values of time: the time since midnight, up to 24:00:00, which Python's own type has not. Arrow
+has them as microseconds.
 
 Also the precision that a time or timestamp may have: so many digits of its seconds. PostgreSQL counts timestamps from
 the year 2000 and rounds halves away from zero, so before that year to the earlier one. A time may become 24:00:00.

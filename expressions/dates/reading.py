@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from catalog.values.date_fields import fields_of
 from catalog.values.times import LAST
 from catalog.values.types import BadValue, DatetimeOutOfRange, InvalidDatetime, SqlType
-from expressions.dates.zones import TimeStyle, UnknownZone, Zone, to_local, to_utc, zone_named
+from expressions.dates.zones import UTC, TimeStyle, UnknownZone, Zone, to_local, to_utc, zone_named
 
 CHARS_MAX = 150
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -214,7 +214,7 @@ class Reader:
         if h > 15 or m > 59 or s > 59:
             raise OffsetOutOfRange(f'time zone displacement out of range: "{self.text}"')
         east = dt.timedelta(hours=h, minutes=m, seconds=s) * (-1 if sign == "-" else 1)
-        self._set_zone(Zone(value, dt.timezone(east) if east else dt.UTC, "UTC"))
+        self._set_zone(Zone(value, dt.timezone(east) if east else dt.UTC))
 
     def _word(self, value: str) -> None:
         if value in ("am", "pm"):
@@ -233,10 +233,10 @@ class Reader:
             self._special(value)
         elif value == "allballs":
             self._set_time(0, 0, 0, "")
-            self._set_zone(Zone("UTC", dt.UTC, "UTC"))
+            self._set_zone(UTC)
         elif value in ABBREVIATIONS:
             east = dt.timedelta(hours=ABBREVIATIONS[value])
-            self._set_zone(Zone(value, dt.timezone(east) if east else dt.UTC, "UTC"))
+            self._set_zone(Zone(value, dt.timezone(east) if east else dt.UTC))
         elif value not in DAYS and value not in IGNORED:
             self._zone_name(value)
 
@@ -246,7 +246,7 @@ class Reader:
         if value == "epoch":
             self._set_time(0, 0, 0, "")
             self._set_date(1970, 1, 1)
-            self._set_zone(Zone("UTC", dt.UTC, "UTC"))
+            self._set_zone(UTC)
             return
         if self.now is None:
             raise NeedsNow

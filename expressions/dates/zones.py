@@ -30,18 +30,17 @@ class UnknownZone(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A time zone. `engine` is its name in the query engine."""
+    """A time zone."""
 
     name: str
     rules: dt.tzinfo
-    engine: str
 
     @property
     def is_utc(self) -> bool:
         return self.rules is dt.UTC
 
 
-UTC = Zone("UTC", dt.UTC, "UTC")
+UTC = Zone("UTC", dt.UTC)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +80,7 @@ def zone_named(text: str) -> Zone:
     if name is not None:
         rules = zoneinfo.ZoneInfo(name)
         always_utc = name in ("UCT", "Universal", "Zulu", "GMT", "Greenwich", "GMT0") or name.startswith("Etc/U")
-        return Zone(name, dt.UTC if always_utc else rules, name)
+        return Zone(name, dt.UTC if always_utc else rules)
     if _HOURS.fullmatch(text):
         return hours_east(float(text))
     posix = _POSIX.fullmatch(text)
@@ -102,9 +101,7 @@ def hours_east(hours: float) -> Zone:
 def _fixed(name: str, minutes: int) -> Zone:
     if abs(minutes) >= 24 * 60:
         raise UnknownZone(name)
-    sign = "-" if minutes < 0 else "+"
-    engine = f"GMT{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if minutes else "UTC"
-    return Zone(name, dt.timezone(dt.timedelta(minutes=minutes)) if minutes else dt.UTC, engine)
+    return Zone(name, dt.timezone(dt.timedelta(minutes=minutes)) if minutes else dt.UTC)
 
 
 def _offset_words(minutes: int) -> str:

@@ -29,8 +29,6 @@ def analysed(analyzer: Analyzer, node: Node, what: str) -> Expr:
             raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}", part.location)
     expr = analyzer.expr(node, Scope())
     refuse_aggregates(expr, what)
-    if analyzer.relations:
-        raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}")
     return expr
 
 

@@ -2,7 +2,7 @@
 
 A constant gets one canonical spelling (`changes.ddl.columns`). Anything else is kept as it was written, and nodes
 evaluate it for the rows of each insert. A column that is *added* needs one value for all rows that are there: it is
-evaluated once, here, when the statement is submitted. So it must not be another for each row, and need no query engine;
+evaluated once, here, when the statement is submitted. So it must not be another for each row, nor need PostgreSQL;
 in a new table, and by SET DEFAULT, it may, since no fill sees that.
 """
 
@@ -53,12 +53,12 @@ def refuse_for_inserts_only(
 
 
 def is_for_inserts_only(column: Column) -> bool:
-    """True for a default that no fill can put: random(), gen_random_uuid(), or what the query engine has to compute."""
+    """True for a default that no fill can put: random(), gen_random_uuid(), or one that PostgreSQL alone computes."""
     return column.default is not None and _for_inserts_only(column.type, column.default, column.name) is not None
 
 
 def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | None:
-    """The function in a default by which it has another value for each row, or needs the query engine."""
+    """The function in a default by which it has another value for each row, or PostgreSQL alone computes it."""
     calls = [part for part in walk(_typed(sql_type, Sql(default, parsed(default)), column)) if isinstance(part, Call)]
     volatile = (call.name for call in calls if call.name in VOLATILE)
     return next(volatile, None) or next((call.name for call in reversed(calls) if not is_simple(call)), None)

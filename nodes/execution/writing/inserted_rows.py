@@ -58,7 +58,7 @@ PART_BYTES = 2**20
 
 
 async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    """The rows that need no engine, part by part: others have their turn between two.
+    """The rows that are computed here, part by part: others have their turn between two.
 
     Those of a long statement are computed beside the event loop.
     """

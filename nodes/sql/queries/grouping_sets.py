@@ -19,7 +19,7 @@ Node = Any
 Set = tuple[int, ...]
 """Places of expressions."""
 SETS_MAX = 256
-"""The engine gathers the groups of each set by themselves."""
+"""Grouping sets of one query."""
 CUBE_MAX = 12
 
 

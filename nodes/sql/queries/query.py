@@ -42,7 +42,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SimpleSelect:
-    """A query over one table that needs no engine when all its expressions are simple."""
+    """A query over one table that is computed here when all its expressions are simple."""
 
     scan: Scan
     targets: tuple[Expr, ...]

@@ -1,9 +1,8 @@
-"""From a SELECT in PostgreSQL's grammar to one for the query engine.
+"""A SELECT beside statements that write, from its parse tree: the types and names of its columns.
 
 Every name is replaced by one of ours: tables are r0, r1, .. with columns c<id>, subqueries s0, s1, ..
-with columns o0, o1, .. Nothing that a user wrote reaches the engine except quoted constants, and two
-names that differ only in case stay two. What a table's scan needs to read (its columns, and the
-conditions that bound it) is gathered on the way.
+with columns o0, o1, .. So two names that differ only in case stay two. The columns of each table, and the conditions
+that bound it, are gathered on the way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -194,7 +193,7 @@ class Selects:
         return (*parts, *ordered_by(order), *limit.parts)
 
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
-        """The query without the engine, when it is a plain selection from one table."""
+        """The query as one of one table, when it is a plain selection from it."""
         one = len(scope.relations) == 1 and scope.relations[0].scan is not None and not scope.merged
         plain = not (
             len(node.group_clause) or len(node.sort_clause) or len(node.distinct_clause) or len(node.window_clause)

@@ -19,7 +19,7 @@ Node = Any
 
 
 Known = tuple[str, tuple[Output, ...]] | None
-"""The engine's name for a query of WITH, and its columns; None for a statement that returns nothing."""
+"""Our name for a query of WITH, and its columns; None for a statement that returns nothing."""
 
 
 class Queries(Protocol):
