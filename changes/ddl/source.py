@@ -12,7 +12,7 @@ from typing import Any
 import postgast
 
 from changes.ddl.actions import Name, Sql
-from changes.ddl.errors import SYNTAX_ERROR, UNDEFINED_SCHEMA, DdlError, unsupported
+from changes.ddl.errors import NOT_SUPPORTED, SYNTAX_ERROR, UNDEFINED_SCHEMA, DdlError, unsupported
 from expressions import grammar
 from expressions.errors import SqlError
 
@@ -92,10 +92,14 @@ class Source:
         return starts
 
     def sql(self, node: Node) -> Sql:
-        """An expression of this statement."""
+        """An expression of this statement. Raises `DdlError` for one that has no text."""
         kept = grammar.parse("SELECT NULL")
         kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
-        return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
+        try:
+            text = str(postgast.deparse(kept))
+        except postgast.PgQueryError as error:
+            raise DdlError(NOT_SUPPORTED, error.message) from error
+        return Sql(text.removeprefix("SELECT "), node, self.text)
 
     def tokens(self) -> list[grammar.Token]:
         """The words and signs of the statement, without comments; read once, however often they are looked through."""

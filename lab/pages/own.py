@@ -67,6 +67,9 @@ EXAMPLES = (
 )
 
 
+PROCESSOR_S = getattr(time, "thread_time", time.process_time)
+"""The clock of this thread's processor time. WebAssembly has one thread, and only the process's clock."""
+
 ALLOWANCES = Allowances()
 """Of this process, which serves all pages."""
 
@@ -144,11 +147,11 @@ def _planning(request: HttpRequest, form: Form) -> Iterator[None]:
         return
     visitor = _visitor(request)
     ALLOWANCES.check(visitor, time.monotonic())
-    began = time.thread_time()
+    began = PROCESSOR_S()
     try:
         yield
     finally:
-        ALLOWANCES.use(visitor, time.thread_time() - began, time.monotonic())
+        ALLOWANCES.use(visitor, PROCESSOR_S() - began, time.monotonic())
 
 
 def _visitor(request: HttpRequest) -> str:

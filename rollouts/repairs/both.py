@@ -108,10 +108,13 @@ def _parts(statement: Statement) -> tuple[Pairs, str]:
 
 
 def _text(node: Any, names: tuple[str, ...]) -> str:
-    """An expression of the parse tree as text, with `:name` for its parameters."""
+    """An expression of the parse tree as text, with `:name` for its parameters. Raises `NoMerge`."""
     tree = parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
-    text = postgast.deparse(tree).removeprefix("SELECT ")
+    try:
+        text = postgast.deparse(tree).removeprefix("SELECT ")
+    except postgast.PgQueryError as error:
+        raise NoMerge from error
     return re.sub(r"\$(\d+)", lambda found: f":{names[int(found[1]) - 1]}", text)
 
 

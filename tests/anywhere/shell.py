@@ -44,8 +44,8 @@ def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page
 
 
 def complaints_of(message: ConsoleMessage) -> list[str]:
-    """A page that needs a cluster answers 501, and without a server no newer version is found."""
-    expected = ("501", "Not Implemented", "ERR_CONNECTION_REFUSED")
+    """A page that needs a cluster answers 501, refused SQL 422. Without a server no newer version is found."""
+    expected = ("501", "Not Implemented", "422", "ERR_CONNECTION_REFUSED")
     return [] if any(one in message.text for one in expected) else complaint(message, "")
 
 

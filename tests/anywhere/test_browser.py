@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
 
 from lab.exercises.chapter import Form
 from lab.exercises.shelf import books
+from rollouts.templates import BY_NAME
 from schemalab.anywhere.walk import wrong_fields
 from tests.anywhere.host import Served, memory_name
 from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
@@ -129,6 +130,34 @@ def _answers_wrong(frame: Frame, served: Served, folder: str) -> None:
     frame.locator(f'input[name={given[0]}][value="{given[1]}"]').check()
     frame.locator("form[data-answer] .task-send button").click()
     expect(frame.locator("#outcome")).to_have_class(re.compile(r"\bwarn\b"), timeout=ANSWER_MS_MAX)
+
+
+SEND_SQL = """async ([address, name, text]) => {
+  const answer = await fetch(address, { method: "POST", body: new URLSearchParams({ [name]: text }) });
+  return [answer.status, await answer.text(), answer.url];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "status", "words"),
+    [
+        pytest.param("CREATE INDEX parts_by_kind ON parts (kind, weight)", 200, "parts_by_kind", id="an index"),
+        pytest.param("ALTER TABLE parts ADD CHECK (weight * 2 > 1)", 200, "weight * 2", id="a check"),
+        pytest.param("CREATE INDEX ON parts (kind", 422, "syntax error", id="a syntax error"),
+        pytest.param("ALTER TABLE parts ADD CHECK (weight IN (SELECT 1))", 422, "In a browser", id="a subquery"),
+    ],
+)
+def test_sql_of_ones_own_is_read(tabs: list[Page], served: Served, statement: str, status: int, words: str) -> None:
+    text = f"CREATE TABLE parts (id bigint PRIMARY KEY, kind text, weight int);\n{statement};"
+    found = site_of(tabs[0]).evaluate(SEND_SQL, [f"{served.address}/lab/own/", "statement", text])
+    assert (found[0], words in found[1]) == (status, True)
+
+
+def test_a_rollout_is_explored(tabs: list[Page], served: Served) -> None:
+    frame, address = site_of(tabs[0]), f"{served.address}/lab/rollouts/ask/"
+    _, _, answer = frame.evaluate(SEND_SQL, [address, "text", BY_NAME["rename"].naive])
+    fetched = "async (address) => (await (await fetch(address)).text())"
+    wait_for(tabs[0], lambda: "broken: 3 ways" in frame.evaluate(fetched, answer))
 
 
 def test_a_search_runs_beside_the_pages_and_is_stopped(

@@ -17,6 +17,8 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from changes.ddl.errors import DdlError
+from changes.ddl.source import Source
 from lab.pages.own import EXAMPLES
 from schemalab.anywhere import pack, parser, texts
 from tests.rounds import drawn
@@ -143,6 +145,13 @@ def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def test_a_text_is_that_of_the_extension(expression: str) -> None:
     tree = postgast.parse(f"SELECT {expression}")
     assert texts.deparse(tree) == postgast.deparse(tree)
+
+
+def test_a_schema_with_such_an_expression_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgast, "deparse", texts.deparse)
+    node = postgast.parse("SELECT (SELECT 1)").stmts[0].stmt.select_stmt.target_list[0].res_target.val
+    with pytest.raises(DdlError, match="In a browser the lab does not read this expression"):
+        Source("SELECT (SELECT 1)").sql(node)
 
 
 @pytest.mark.parametrize(
