@@ -41,7 +41,7 @@ def written(sql_type: SqlType) -> list[tuple[str, SqlType]]:
     if sql_type in NUMBERS:
         found += [(f"a {operator} b", sql_type) for operator in "+-*/"] + [("abs(a)", sql_type), ("-a", sql_type)]
     if sql_type in TEXTS:
-        found += [("a || b", SqlType.TEXT), ("length(a)", SqlType.INTEGER)]
+        found += [("a || b", SqlType.TEXT), ("length(a)", SqlType.INTEGER), ("upper(a)", SqlType.TEXT)]
         found += [("a LIKE '%a_'", SqlType.BOOLEAN)]
     return found if sql_type is SqlType.JSON else [*found, ("a::text", SqlType.TEXT)]
 
