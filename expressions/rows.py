@@ -9,6 +9,7 @@ the row and nothing else, and what depends on the clock, the session or chance i
 computed here; the value of any other expression is PostgreSQL's answer (`storage.asking`).
 """
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -176,6 +177,29 @@ def columns_of(text: str) -> frozenset[ColumnId]:
 def is_local(descriptor: Descriptor, text: str) -> bool:
     """True for a kept expression that is computed here; PostgreSQL has to be asked for the value of any other one."""
     return _known(descriptor, text) is not None
+
+
+MOMENTS = frozenset({"now", "transaction_timestamp", "statement_timestamp", "clock_timestamp"})
+_MOMENT_TYPES = {
+    pb.SVFOP_CURRENT_DATE: "date",
+    pb.SVFOP_CURRENT_TIMESTAMP: "timestamptz",
+    pb.SVFOP_LOCALTIMESTAMP: "timestamp",
+    pb.SVFOP_LOCALTIME: "time",
+}
+
+
+def at_moment(text: str, moment: dt.datetime) -> str:
+    """The expression with this moment, in UTC, where it reads the time."""
+    node = _expression()
+    node.CopyFrom(parsed(text))
+    constant = f"'{moment.astimezone(dt.UTC).isoformat()}'::timestamptz"
+    for part in [one for one in _all_messages(node) if isinstance(one, pb.Node)]:
+        kind = part.WhichOneof("node")
+        if kind == "func_call" and part.func_call.funcname[-1].string.sval in MOMENTS:
+            part.CopyFrom(parsed(constant))
+        elif kind == "sqlvalue_function" and part.sqlvalue_function.op in _MOMENT_TYPES:
+            part.CopyFrom(parsed(f"({constant})::{_MOMENT_TYPES[part.sqlvalue_function.op]}"))
+    return _text_of(node)
 
 
 def functions_of(text: str) -> frozenset[str]:

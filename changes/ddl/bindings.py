@@ -22,7 +22,7 @@ from catalog.elements import TableId
 from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import Named, implied_names, uniques_of, with_implied_names, with_names
-from changes.planning.tables import Tables
+from changes.planning.tables import Compute, Tables
 from expressions.rows import Judge
 from storage.buckets import StorageCount
 
@@ -85,6 +85,10 @@ class AsNamed:
     @property
     def judge(self) -> Judge | None:
         return self.tables.judge
+
+    @property
+    def compute(self) -> Compute | None:
+        return self.tables.compute
 
     def named(self, name: str) -> Descriptor | None:
         table_id = self.names.tables.get(name)

@@ -6,7 +6,7 @@ that is being given up is free again only when the change that gives it up is co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard, TypeVar
@@ -15,6 +15,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
 from catalog.object_names import free_name, object_name
 from catalog.text.similar import perhaps
+from catalog.values.types import SqlType
 from catalog.view_definition import ViewDefinition
 from changes.ddl import actions
 from changes.ddl.errors import (
@@ -30,6 +31,7 @@ from changes.ddl.errors import (
 )
 from changes.ddl.statements import Statement
 from expressions.rows import Judge
+from expressions.typed import PyValue
 from storage.buckets import AS_BEGUN, StorageCount
 
 Named = TypeVar("Named", actions.CreateTable, actions.AlterTable)
@@ -59,6 +61,8 @@ class CatalogView:
     views: tuple[ViewDefinition, ...] = ()
     judge: Judge | None = field(default=None, compare=False)
     """PostgreSQL's word on expressions that are not computed here."""
+    compute: Callable[[Descriptor, str, SqlType], PyValue] | None = field(default=None, compare=False)
+    """PostgreSQL's value of one that reads no column."""
 
     def hint_at(self, name: str) -> str | None:
         """Of a table that is not there: why its name is taken all the same, or the one that was probably meant."""

@@ -4,16 +4,21 @@
 will leave them.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
+from catalog.values.types import SqlType
 from catalog.view_definition import ViewDefinition
 from changes.plan.model import Element
 from expressions.rows import Judge
+from expressions.typed import PyValue
 from storage.buckets import AS_BEGUN, StorageCount
+
+Compute = Callable[[Descriptor, str, SqlType], PyValue]
+"""The value, of this type, of an expression of no column: of a statement on this table. Raises `SqlError`."""
 
 
 class Tables(Protocol):
@@ -41,6 +46,11 @@ class Tables(Protocol):
         """PostgreSQL's word on expressions that are not computed here; without it they are refused."""
         ...
 
+    @property
+    def compute(self) -> Compute | None:
+        """PostgreSQL's value of an expression that reads no column and is not computed here."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
@@ -51,6 +61,7 @@ class KnownTables:
     storages: StorageCount = AS_BEGUN
     views: tuple[ViewDefinition, ...] = ()
     judge: Judge | None = field(default=None, compare=False)
+    compute: Compute | None = field(default=None, compare=False)
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

@@ -17,6 +17,9 @@ from catalog.values.types import SqlType, type_name
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, SqlError
 from expressions.rows import functions_of
+from expressions.typed import PyValue
+from storage.answering import asking
+from storage.asking import question_sql, read_answer
 from storage.postgres import USERS_SETTINGS
 from storage.reader.role import FUNCTION_NAMES_SQL, IS_CLOSED_SQL, READER
 
@@ -38,6 +41,16 @@ def judge(table: Descriptor, text: str, returns: SqlType, style: TimeStyle = PLA
             return _judged(cursor, table, text, returns, style)
         finally:
             transaction.savepoint_rollback(undo)
+
+
+def compute(table: Descriptor, text: str, returns: SqlType) -> PyValue:
+    """`changes.planning.tables.Compute`."""
+    with transaction.atomic(), connection.cursor():
+        [data] = asking(connection.connection)(question_sql(table, text, returns), [])
+    value = read_answer(returns, data)
+    if isinstance(value, SqlError):
+        raise value
+    return value
 
 
 def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType, style: TimeStyle) -> str:

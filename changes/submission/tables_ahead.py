@@ -19,7 +19,7 @@ from changes.ddl.resolve import CatalogView
 from changes.models import IN_QUEUE, Change, Reservation, Status
 from changes.plan.model import Plan, plan_from_json
 from changes.planning.tables import KnownTables
-from changes.submission.judging import judge
+from changes.submission.judging import compute, judge
 from storage.buckets import StorageCount
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, storages_there
@@ -69,7 +69,9 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
     for change, plan in plans:
         taken |= _given_up(plan, change)
     views = stored_views()
-    return CatalogView(tuple(tables), taken, _sandboxes(newest), storage_count_now(), views=views, judge=judge)
+    return CatalogView(
+        tuple(tables), taken, _sandboxes(newest), storage_count_now(), views=views, judge=judge, compute=compute
+    )
 
 
 def _reserved(but: Set[int]) -> dict[int, list[str]]:
@@ -125,7 +127,7 @@ def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
     newest = _newest()
     known = tuple(table.now for table in newest if table.now is not None)
-    return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views(), judge)
+    return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views(), judge, compute)
 
 
 def storage_count_now() -> StorageCount:

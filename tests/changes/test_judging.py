@@ -1,5 +1,7 @@
 """Expressions that the analyser does not know: PostgreSQL says what they are, or why they cannot stand there."""
 
+import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.planning.planner import make_plan
-from changes.submission.judging import judge
+from changes.submission.judging import compute, judge
 from expressions.errors import SqlError, position_of
 from expressions.rows import canonical, functions_of, is_local, shown
+from expressions.typed import Context
+from storage.encoding import decode
 
 ID, DOC, TEXT, DAY, HIDDEN = (ColumnId(n) for n in range(1, 6))
 TRIPS = Descriptor(
@@ -139,3 +143,34 @@ def test_statements_may_have_such_expressions(sql: str) -> None:
     assert text == KEPT
     with pytest.raises(DdlError):
         planned(sql, CatalogView((TRIPS,)))
+
+
+@pytest.mark.parametrize(
+    ("default", "value"),
+    [
+        ("text DEFAULT md5('x')", "9dd4e461268c8034f5c8564e155c67a6"),
+        ("text DEFAULT to_char(now(), 'YYYY-MM-DD HH24:MI')", "2020-02-29 23:30"),
+        ("date DEFAULT CURRENT_DATE + 1", dt.date(2020, 3, 1)),
+        ("timestamptz DEFAULT now() + interval '1 day'", dt.datetime(2020, 3, 1, 23, 30, tzinfo=dt.UTC)),
+        ("timestamp DEFAULT date_trunc('month', LOCALTIMESTAMP)", dt.datetime(2020, 2, 1)),  # noqa: DTZ001
+        ("int DEFAULT extract(year from CURRENT_TIMESTAMP)", 2020),
+    ],
+)
+def test_a_default_that_postgres_computes_has_one_value_for_the_rows_there(default: str, value: object) -> None:
+    """That of the moment when the statement was submitted."""
+    table = replace(TRIPS, next_column_id=ColumnId(6))
+    action: Any = resolve(parse(f"ALTER TABLE trips ADD COLUMN made {default}"), CatalogView((table,)))
+    now = Context(now=dt.datetime(2020, 2, 29, 23, 30, tzinfo=dt.UTC))
+    column = make_plan(action, table, context=now, tables=CatalogView((table,), compute=compute)).result.columns[-1]
+    assert column.fill_value is not None
+    assert decode(column.type, column.fill_value)[0] == value
+    with pytest.raises(DdlError, match="on an added column is not supported"):
+        make_plan(action, table, context=now, tables=CatalogView((table,)))
+
+
+def test_a_default_without_a_value_is_refused() -> None:
+    table = replace(TRIPS, next_column_id=ColumnId(6))
+    view = CatalogView((table,), compute=compute)
+    action: Any = resolve(parse("ALTER TABLE trips ADD COLUMN made int DEFAULT substr('abc', 1, -1)::int"), view)
+    with pytest.raises(DdlError, match="negative substring length not allowed"):
+        make_plan(action, table, tables=view)

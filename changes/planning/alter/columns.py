@@ -5,14 +5,15 @@ A column is dropped with its dependents: its NOT NULL, the constraints that read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
 from catalog.text.sentence import Sentence
 from catalog.text.similar import perhaps
-from catalog.values.types import BadValue, fitted
+from catalog.values.types import BadValue, SqlType, fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.columns import constant, read_default
@@ -81,6 +82,11 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
         add_foreign_key(sketch, foreign_key)
 
 
+def _computing(sketch: Sketch) -> Callable[[str, SqlType], PyValue] | None:
+    compute = sketch.tables.compute
+    return None if compute is None else partial(compute, sketch.base)
+
+
 def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
     new = action.column
     if new.identity:
@@ -90,7 +96,9 @@ def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
         )
     value = None
     if new.default is not None:
-        value = fill_value(new.type, new.default, new.name.text, new.default_position, sketch.context)
+        value = fill_value(
+            new.type, new.default, new.name.text, new.default_position, sketch.context, _computing(sketch)
+        )
         value = _fitted(new, value)
     if new.not_null and new.default is None:
         hint = "Give it a DEFAULT; or add it without NOT NULL, fill it with UPDATE, then SET NOT NULL."

@@ -2,16 +2,17 @@
 
 A constant gets one canonical spelling (`changes.ddl.columns`). Anything else is kept as it was written, and nodes
 evaluate it for the rows of each insert. A column that is *added* needs one value for all rows that are there: it is
-evaluated once, here, when the statement is submitted. So it must not be another for each row, nor need PostgreSQL;
-in a new table, and by SET DEFAULT, it may, since no fill sees that.
+evaluated once, when the statement is submitted: here, or by PostgreSQL with the time of that moment. So it must not be
+another for each row; in a new table, and by SET DEFAULT, it may, since no fill sees that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from catalog.elements import Column
-from catalog.values.types import SqlType, Value
+from catalog.values.types import SqlType
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed
@@ -21,9 +22,9 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import UNDEFINED_COLUMN, SqlError
 from expressions.functions.volatile import VOLATILE
-from expressions.rows import OF_THE_SESSION, parsed
+from expressions.rows import OF_THE_SESSION, at_moment, parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
-from expressions.typed import Call, Context, Expr, Literal, evaluate, is_simple, walk
+from expressions.typed import Call, Context, Expr, Literal, PyValue, evaluate, is_simple, walk
 
 HINT = "Write a constant, now() or CURRENT_DATE, or let the application choose the value."
 REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
@@ -64,8 +65,18 @@ def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | Non
     return next(volatile, None) or next((call.name for call in reversed(calls) if not is_simple(call)), None)
 
 
-def fill_value(sql_type: SqlType, default: str, column: str, position: Position, context: Context) -> Value | None:
-    """The value that existing rows get from an added column's default: one value, evaluated now."""
+def fill_value(
+    sql_type: SqlType,
+    default: str,
+    column: str,
+    position: Position,
+    context: Context,
+    compute: Callable[[str, SqlType], PyValue] | None = None,
+) -> PyValue:
+    """The value that existing rows get from an added column's default: one value, evaluated now.
+
+    `compute` is PostgreSQL, for what is not computed here.
+    """
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}
@@ -73,6 +84,9 @@ def fill_value(sql_type: SqlType, default: str, column: str, position: Position,
         hint = "Write the value itself."
         raise unsupported("a default on an added column that depends on the session", position=position, hint=hint)
     later = f"Or add the column without a default; ALTER COLUMN {column} SET DEFAULT is for the rows that come later."
+    if compute is not None and not is_simple(expr) and not calls & VOLATILE:
+        with placed("", otherwise=position):
+            return compute(at_moment(default, context.now), sql_type)
     refuse_for_inserts_only(sql_type, default, column, "on an added column", f"{HINT} {later}", position)
     with placed("", otherwise=position):
         return evaluate(expr, {}, context)
