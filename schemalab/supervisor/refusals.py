@@ -32,7 +32,8 @@ def why_not(command: str, name: str, state: str) -> str | None:
         return Sentence("{name} is frozen already", name=name)
     if command == "start":
         frozen, up = "{name} is frozen already: thaw it", "{name} is up already"
-        return Sentence(frozen if state == "frozen" else up, name=name) if state in ("frozen", "up") else None
+        known = {"frozen": frozen, "up": up}
+        return Sentence(known[state], name=name) if state in known else f"{name} is {state} already"
     if state == "down":
         return Sentence("{name} is down already: it stays down until it is started", name=name)
     if state == "starting":

@@ -25,8 +25,9 @@ from catalog.descriptor import from_json
 from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import append_event
-from catalog.story import sentence
+from catalog.story import sentence, shortened
 from catalog.templatetags import look
+from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType
 from changes import proofs, selectors, services
 from changes.ddl.statements import parse
@@ -708,10 +709,12 @@ def test_the_story_lists_nodes_as_the_language_lists_them() -> None:
     assert "waits for n1, n2, at most" in sentence("version waiting", waits)
     with translation.override("zh-hans"):
         assert "n1、n2" in sentence("version waiting", waits, translation.gettext)
-        drained = sentence("version drained", waits | {"waited": "waited < 0.1 s for n1, n2"}, translation.gettext)
+        waited = Sentence("waited {seconds} s for {nodes}", seconds="< 0.1", nodes="n1, n2")
+        drained = sentence("version drained", shortened(waits | {"waited": waited}), translation.gettext)
         assert "等待 n1、n2 < 0.1 秒" in drained
-        of_two_tables = {"waited": "waited 2.0 s for n1, n2 on airports and trips; n3 on trips"}
-        drained = sentence("version drained", waits | of_two_tables, translation.gettext)
+        two_tables = "n1, n2 on airports and trips; n3 on trips"
+        waited = Sentence("waited {seconds} s for {nodes}", seconds="2.0", nodes=two_tables)
+        drained = sentence("version drained", shortened(waits | {"waited": waited}), translation.gettext)
         assert "等待 n1、n2（airports、trips）；n3（trips） 2.0 秒" in drained
 
 
