@@ -130,7 +130,8 @@ def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shi
     except SqlError as error:
         places = dict(zip(_places(parsed(text)), _places(node), strict=False))
         place = places.get(error.offset + len(BEFORE), -1) if error.offset >= 0 else -1
-        message = OF_GENERATED_COLUMNS.sub(what, error.message)
+        names_use = OF_GENERATED_COLUMNS.search(error.message) is not None
+        message = OF_GENERATED_COLUMNS.sub(what, error.message) if names_use else error.message
         if error.sqlstate == INVALID_DEFINITION:
             message = f"functions in {what} must be marked IMMUTABLE: the same row must give the same value at any time"
         if error.sqlstate == DATATYPE_MISMATCH and place < 0:

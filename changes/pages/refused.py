@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
+
 from catalog.text.marking import mark
+from catalog.text.sentence import in_other_words
 from changes.ddl.errors import TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
 
@@ -11,13 +14,13 @@ STATEMENT_CHARS_MAX = 20_000
 
 def refused(statement: str, refusal: Exception) -> dict[str, Any]:
     """The refusal, and the statement with the word that it means."""
-    position = getattr(refusal, "position", None)
+    position, hint = getattr(refusal, "position", None), getattr(refusal, "hint", None)
     return {
         "refusal": {
             "is_nothing": isinstance(refusal, NothingToDo),
             "sqlstate": getattr(refusal, "sqlstate", ""),
-            "message": str(refusal),
-            "hint": getattr(refusal, "hint", None),
+            "message": in_other_words(getattr(refusal, "message", str(refusal)), gettext),
+            "hint": None if hint is None else in_other_words(hint, gettext),
         },
         "marked": mark(statement, position),
     }

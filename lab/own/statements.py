@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType
 from changes.ddl.actions import Action, AlterTable, CreateTable
 from changes.ddl.errors import TOO_LONG, DdlError, check_has_key
@@ -22,7 +23,7 @@ STATEMENTS_MAX, MOVES_MAX, COLUMNS_MAX = 20, 12, 100
 """Every version of a plan is written out in full, and a page waits for all of them."""
 
 NO_TABLES = CatalogView(())
-COMPUTED_HERE = (
+COMPUTED_HERE = Sentence(
     "The lab computes comparisons, AND, OR, NOT, IS NULL, IN, BETWEEN, LIKE, CASE, COALESCE, arithmetic, ||, lower,"
     " upper, length, abs and casts. In the cluster any immutable expression may stand here."
 )
@@ -59,7 +60,7 @@ def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
 
 def unexplored(table: Descriptor, text: str, returns: SqlType) -> str:
     """The lab's `expressions.rows.Judge`: there is no PostgreSQL that it could ask."""
-    message = f"{text} cannot be explored: PostgreSQL alone computes it"
+    message = Sentence("{text} cannot be explored: PostgreSQL alone computes it", text=text)
     raise SqlError(FEATURE_NOT_SUPPORTED, message, 0, hint=COMPUTED_HERE)
 
 

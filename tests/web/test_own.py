@@ -347,3 +347,21 @@ def test_an_order_is_run_in_the_names_of_the_schema(client_of: ClientOf) -> None
     assert "by_a" not in told
     refused = lea.post("/lab/ladder/", asked | {"names": "["}, content_type="application/json")
     assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("language", "why", "computed"),
+    [
+        pytest.param("en", "cannot be explored: PostgreSQL alone computes it", "The lab computes comparisons", id="en"),
+        pytest.param("zh-hans", "无法探索：只有 PostgreSQL 能计算它", "实验室能计算比较", id="zh"),
+    ],
+)
+def test_an_expression_that_postgresql_alone_computes_is_not_explored_and_the_page_says_why(
+    client_of: ClientOf, language: str, why: str, computed: str
+) -> None:
+    text = "CREATE TABLE pets (id bigint PRIMARY KEY, kind text);\nCREATE INDEX cats ON pets (id) WHERE kind ~ '^cat';"
+    answer = client_of("lea").post(PAGE, {"statement": text}, headers={"accept-language": language})
+    assert answer.status_code == 422
+    words = words_of(answer)
+    assert f"kind ~ '^cat' {why}" in words
+    assert computed in words
