@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from django.utils.translation import gettext
-
 from catalog.text.marking import mark
-from catalog.text.sentence import in_other_words
 from changes.ddl.errors import TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
 
@@ -14,13 +11,13 @@ STATEMENT_CHARS_MAX = 20_000
 
 def refused(statement: str, refusal: Exception) -> dict[str, Any]:
     """The refusal, and the statement with the word that it means."""
-    position, hint = getattr(refusal, "position", None), getattr(refusal, "hint", None)
+    position = getattr(refusal, "position", None)
     return {
         "refusal": {
             "is_nothing": isinstance(refusal, NothingToDo),
             "sqlstate": getattr(refusal, "sqlstate", ""),
-            "message": in_other_words(getattr(refusal, "message", str(refusal)), gettext),
-            "hint": None if hint is None else in_other_words(hint, gettext),
+            "message": str(refusal),
+            "hint": getattr(refusal, "hint", None),
         },
         "marked": mark(statement, position),
     }

@@ -25,6 +25,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from catalog.descriptor import Descriptor
 from catalog.text.numbers import whole_number
+from catalog.text.sentence import in_other_words
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
 from changes.pages.plan_json import plan_json
@@ -101,8 +102,16 @@ def own(request: HttpRequest) -> HttpResponse:
         return _too_much(request, _page(request, form), used)
     except DdlError as refusal:
         status = 422 if request.method == "POST" else 200
-        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=status)
+        return render(request, "lab/own.html", _page(request, form) | _refused(form, refusal), status=status)
     return render(request, "lab/own.html", _page(request, form) | context)
+
+
+def _refused(form: Form, refusal: DdlError) -> dict[str, Any]:
+    """The refusal; what the lab itself says is worded in the reader's language."""
+    context, hint = refused(form.statement, refusal), refusal.hint
+    context["refusal"]["message"] = in_other_words(refusal.message, _)
+    context["refusal"]["hint"] = None if hint is None else in_other_words(hint, _)
+    return context
 
 
 @require_POST
@@ -115,7 +124,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     except PlanningTimeUsed as used:
         return _too_much(request, {} if _is_part(request) else _page(request, form), used)
     except DdlError as refusal:
-        context = refused(form.statement, refusal)
+        context = _refused(form, refusal)
         if _is_part(request):
             return render(request, "parts/refusal.html", context, status=422)
         return render(request, "lab/own.html", _page(request, form) | context, status=422)
