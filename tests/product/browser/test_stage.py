@@ -40,7 +40,7 @@ def position(page: Page, words: str) -> None:
 
 def is_orphaned(page: Page) -> None:
     expect(page.locator(".narration .verdict").first).to_contain_text("Damage: orphan entry (C5) under v2")
-    expect(page.locator(".narration .verdict").nth(1)).to_contain_text("Danger unknown entry (C3) under v1")
+    expect(page.locator(".narration .verdict").nth(1)).to_contain_text("Danger: unknown entry (C3) under v1")
     expect(page.locator(".pair.dangles")).to_have_count(1)
     expect(page.locator(".hole")).to_have_text("no such row")
 
@@ -50,7 +50,7 @@ def test_the_orphan_by_clicks(stage: Callable[..., Page]) -> None:
     position(page, "2 / 2")
     take(page, INSERT)
     position(page, "3 / 3")
-    expect(page.locator(".narration")).to_contain_text("Danger unknown entry (C3) under v1")
+    expect(page.locator(".narration")).to_contain_text("Danger: unknown entry (C3) under v1")
     take(page, DELETE)
     position(page, "4 / 4")
     is_orphaned(page)
@@ -311,7 +311,7 @@ def test_a_chapter_has_the_stage_within_it(stage: Callable[..., Page], cluster: 
     assert page.evaluate("scrollY") == 0
     take(page, INSERT)
     position(page, "3 / 3")
-    expect(page.locator(".narration")).to_contain_text("Danger unknown entry (C3) under v1")
+    expect(page.locator(".narration")).to_contain_text("Danger: unknown entry (C3) under v1")
     assert page.url.endswith("/two-servers/")
     assert violations(page) == []
     page.set_viewport_size(PHONE)
