@@ -24,7 +24,7 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.calls import REFUSED as INSTEAD
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import UNDEFINED_COLUMN, SqlError, unsupported
+from expressions.errors import INSUFFICIENT_PRIVILEGE, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
@@ -140,6 +140,11 @@ def in_place(
         place = over_tables(text, start, found.scans, views, functions, style, facts=facts)
     except SqlError as error:
         error.offset += start if error.offset >= 0 else 0
+        name = {at: name for name, at in statement.asks.tables}.get(error.offset, "")
+        is_bare = bool(name) and text.encode()[error.offset - start :].startswith(name.encode())
+        if error.sqlstate == INSUFFICIENT_PRIVILEGE and is_bare and name not in tables and name not in views:
+            message = f'relation "{name}" does not exist'
+            raise SqlError(UNDEFINED_TABLE, message, error.offset, table=name) from None
         raise
     is_long = _makes_rows(node)
     return replace(place, may_take_long=is_long, columns=found.columns, refusals=found.refusals)
