@@ -21,7 +21,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.typed import Expr, Fragment, is_simple, walk
+from expressions.typed import Expr, Fragment, walk
 from nodes.copy.incoming import CopyIn
 from nodes.copy.options import ALL_COLUMNS, options_of
 from nodes.copy.outgoing import CopyOut
@@ -68,13 +68,10 @@ class CopyPlanner(Planner):
         return InsertPlan(descriptor, columns, (), None, defaults, rules_of(descriptor), None, None, scan, copy=copy)
 
     def _condition(self, node: Node, scope: Scope) -> Expr:
-        """WHERE: which rows are kept, computed for each row by itself."""
+        """WHERE: which rows are kept. It reads the row and nothing else."""
         condition = self.analyzer.condition(node, scope, "WHERE")
         if any(isinstance(part, Fragment) and part.is_query for part in walk(condition)):
             raise SqlError(FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition")
-        if not is_simple(condition):
-            hint = "copy all rows into a table, and INSERT .. SELECT those that are wanted"
-            raise unsupported("this condition in COPY FROM", hint=hint)
         return condition
 
     def copied(self, descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:

@@ -147,8 +147,7 @@ class Copying:
             return
         work, rules = self._writing(), self.plan.rules
         await complete(work, self.plan, [row.values for row in part])
-        if self._where is not None:
-            part = [row for row in part if evaluate(self._where, row.values, self.context) is True]
+        part = await self._kept(part)
         await work.foresee(row.values for row in part)
         ends: list[int] = []
         for row in part:
@@ -168,6 +167,17 @@ class Copying:
         self.rows += len(part)
         self.held.give(self.held.held - self._pending)
         self.held.give_pairs()
+
+    async def _kept(self, part: list[Row]) -> list[Row]:
+        """The rows that WHERE accepts."""
+        text = self.computing.texts.kept
+        if text is None:
+            where = self._where
+            return part if where is None else [r for r in part if evaluate(where, r.values, self.context) is True]
+        answers: list[bool] = []
+        async for some in self.computing.of_rows(self.transaction, self.context, text, [row.values for row in part]):
+            answers += [is_kept is True for (is_kept,) in some]
+        return [row for row, is_kept in zip(part, answers, strict=True) if is_kept]
 
     def _count(self, operations: int) -> None:
         self.operations += operations

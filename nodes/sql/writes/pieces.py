@@ -22,7 +22,13 @@ OPENING, CLOSING = frozenset({"(", "[", "case"}), frozenset({")", "]", "end"})
 ACTION, ACTIONS = "merge_action", "\x02merge"
 MERGE_ACTION = f'"{ACTIONS}"."{ACTION}"'
 """What merge_action() is in RETURNING: a column of a relation that no user can name."""
-VERBS = {"InsertStmt": "insert", "UpdateStmt": "update", "DeleteStmt": "delete", "MergeStmt": "merge"}
+VERBS = {
+    "InsertStmt": "insert",
+    "UpdateStmt": "update",
+    "DeleteStmt": "delete",
+    "MergeStmt": "merge",
+    "CopyStmt": "copy",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +176,7 @@ class Clauses:
 
 
 class Written:
-    """The clauses of one INSERT, UPDATE, DELETE or MERGE: of a whole statement, or of one in a WITH."""
+    """The clauses of one INSERT, UPDATE, DELETE, MERGE or COPY: of a whole statement, or of one in a WITH."""
 
     def __init__(self, clauses: Clauses, node: Node, end: int | None = None) -> None:
         self.clauses, self.node = clauses, node
@@ -188,7 +194,7 @@ class Written:
     @cached_property
     def returning(self) -> int:
         """The word RETURNING, or the end."""
-        if not self.node.HasField("returning_clause"):
+        if self.node.DESCRIPTOR.name == "CopyStmt" or not self.node.HasField("returning_clause"):
             return self.end
         return self.clauses.next(self.target, self.end, "returning")
 

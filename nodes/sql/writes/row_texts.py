@@ -321,6 +321,16 @@ class Queries:
         pieces = ["SELECT ", *listed(items), " FROM ", *listed(tables), f" ORDER BY {ROWS}.{NUMBER}"]
         return self._made(pieces, [target.type for target in returning.targets], given)
 
+    def kept(self, where: Expr) -> Text:
+        """WHERE of COPY, of rows that have come: true or false for each."""
+        alias, columns = self.written.alias, self.descriptor.public_columns
+        used = {ref.column_id for ref in walk(where) if isinstance(ref, ColumnRef)}
+        given = [Given(alias, c.name, c.type, c.id) for c in columns if c.id in used or c is columns[0]]
+        _, *test = self.written.condition()
+        tables = [(parameters(given, self.first),), (relation(given, alias),)]
+        pieces = ["SELECT (", *test, " IS TRUE FROM ", *listed(tables), f" ORDER BY {ROWS}.{NUMBER}"]
+        return self._made(pieces, [BOOL], given)
+
     def conflicting(self, conflict: Conflict) -> Text:
         """A test of whether a row in the way is changed, and the values that it gets: of both rows."""
         assert conflict.assignments is not None
@@ -524,12 +534,13 @@ class Texts:
     """The rows that it is about, or gives."""
     returned: Text | None = None
     conflicting: Text | None = None
+    kept: Text | None = None
     defaults: Mapping[ColumnId, Text] = field(default_factory=dict)
 
     @property
     def is_of_session(self) -> bool:
         """True if a value of the session stands in one of them."""
-        found = (self.rows, self.returned, self.conflicting, *self.defaults.values())
+        found = (self.rows, self.returned, self.conflicting, self.kept, *self.defaults.values())
         return any(text is not None and text.place.is_of_session for text in found)
 
 
@@ -624,7 +635,7 @@ def of_part(part: Part) -> list[Given]:
 
 def _texts(queries: Queries, plan: WritingPlan) -> Texts:
     """The texts of a plan. Raises `SqlError` for what cannot be read in place."""
-    rows = conflicting = None
+    rows = conflicting = kept = None
     defaults: dict[ColumnId, Text] = {}
     match plan:
         case InsertPlan():
@@ -632,6 +643,8 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
                 rows = queries.source(plan)
             elif not plan.is_local and plan.copy is None:
                 rows = queries.values(plan)
+            if plan.copy is not None and plan.copy.where is not None and not is_simple(plan.copy.where):
+                kept = queries.kept(plan.copy.where)
             if plan.conflict is not None and plan.conflict.assignments is not None:
                 is_known = plan.conflict.where is None and are_plain(plan.conflict.assignments.values())
                 conflicting = None if is_known else queries.conflicting(plan.conflict)
@@ -644,7 +657,7 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
         defaults = {column.id: queries.default(column) for column in columns}
     is_asked = plan.returning is not None and not are_plain(plan.returning.targets)
     returned = queries.returned(plan.returning) if is_asked and plan.returning is not None else None
-    return Texts(rows, returned, conflicting, defaults)
+    return Texts(rows, returned, conflicting, kept, defaults)
 
 
 def is_by_key(plan: UpdatePlan | DeletePlan) -> bool:

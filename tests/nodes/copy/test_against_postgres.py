@@ -42,7 +42,14 @@ CASES = (
     *(("COPY t FROM STDIN (FORMAT binary)", data) for data in BINARY),
     *OTHERS,
 )
-CONDITIONS = ("a > 1", "b = 'x' OR d IS NULL", "length(b) > 0 AND a <> 3")
+CONDITIONS = (
+    "a > 1",
+    "b = 'x' OR d IS NULL",
+    "length(b) > 0 AND a <> 3",
+    "md5(b) < '9' OR regexp_like(t.b, '^$')",
+    "to_char(a, 'FM009') <> '002'",
+)
+"""The last two are PostgreSQL's to compute."""
 
 Side = "psycopg.Connection[Any]"
 
@@ -122,6 +129,18 @@ def test_a_condition_leaves_rows_out(sides: tuple[Side, Side], condition: str) -
     ours, theirs = (outcome(side, f"COPY t FROM STDIN WHERE {condition}", data) for side in sides)
     assert ours == theirs
     assert ours[0][1] != "COPY 4"
+
+
+def test_a_default_that_postgresql_computes_fills_what_the_data_has_not(sides: tuple[Side, Side]) -> None:
+    found = []
+    for side in sides:
+        with side.transaction(force_rollback=True):
+            side.execute("CREATE TABLE filled (a integer PRIMARY KEY, b text DEFAULT md5('x'))")
+            with side.cursor() as cursor, cursor.copy("COPY filled (a) FROM STDIN WHERE left(b, 1) = '9'") as copy:
+                copy.write(b"1\n2\n")
+            found.append(side.execute("SELECT a, b FROM filled ORDER BY a").fetchall())
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
 
 
 def test_any_size_of_pieces_makes_the_same_rows(sides: tuple[Side, Side]) -> None:
