@@ -21,8 +21,9 @@ OPERATORS = """
     ; interval timestamptz > timestamptz ; date time > timestamp ; time date > timestamp
     ; interval interval > interval ; time interval > time ; interval time > time
 - : date int4 > date ; date interval > timestamp ; timestamp interval > timestamp
-    ; timestamptz interval > timestamptz ; interval interval > interval ; interval > interval
-    ; time interval > time ; time time > interval ; jsonb text > jsonb ; jsonb int4 > jsonb ; jsonb text[] > jsonb
+    ; timestamptz interval > timestamptz ; timestamp timestamp > interval ; timestamptz timestamptz > interval
+    ; interval interval > interval ; interval > interval ; time interval > time ; time time > interval
+    ; jsonb text > jsonb ; jsonb int4 > jsonb ; jsonb text[] > jsonb
 * : interval float8 > interval ; float8 interval > interval
 / : interval float8 > interval
 & | # : int2 int2 > int2 ; int4 int4 > int4 ; int8 int8 > int8
@@ -69,7 +70,7 @@ trim_scale : numeric > numeric
 div : numeric numeric > numeric
 power pow : numeric numeric > numeric ; float8 float8 > float8
 scale min_scale : numeric > int4
-sin cos tan asin acos atan cbrt degrees radians gamma lgamma sind cosd tand asind acosd atand asinh sinh cosh
+sin cos tan asin acos atan cbrt degrees radians erf erfc gamma lgamma sind cosd tand asind acosd atand asinh sinh cosh
     tanh cot acosh atanh : float8 > float8
 atan2 : float8 float8 > float8
 pi : > float8
@@ -166,7 +167,7 @@ jsonb_array_elements_text jsonb_object_keys : jsonb > text
 
 AGGREGATES = """
 count : S > int8
-min max : O > O
+min max : O > O ; A > A
 any_value : S > S
 array_agg : E > A
 sum : int2 > int8 ; int4 > int8 ; int8 > numeric ; numeric > numeric ; interval > interval ; float4 > float4

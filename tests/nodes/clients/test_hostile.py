@@ -154,14 +154,14 @@ HOSTILE_VALUES = {
         "54000",
     ),
     "a long text and a long pattern": (
-        "SELECT %s LIKE '%%" + "_a" * 4990 + "b%%' FROM {t} WHERE id = 7",
+        "SELECT %s LIKE '%%" + "_a" * 900 + "b%%' FROM {t} WHERE id = 7",
         LONG,
-        "54001",
+        None,
     ),
     "a long text and many patterns": (
         "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
         LONG,
-        "54001",
+        None,
     ),
     "the same for rows that are written": (
         "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import changes.ddl.statements
-from nodes.sql.planner import Planner
+from nodes.session import planned
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
 
@@ -15,8 +15,8 @@ COLUMNS = ", ".join(f"c{i} int" for i in range(2000))
 
 
 @pytest.mark.parametrize(("sql", "where", "what"), [
-    pytest.param(VALUES, Planner, "plan", id="planning"),
-    pytest.param(f"EXPLAIN {VALUES}", Planner, "plan", id="planning for EXPLAIN"),
+    pytest.param(VALUES, planned, "in_place", id="a query"),
+    pytest.param(f"EXPLAIN {VALUES}", planned, "explain", id="EXPLAIN"),
     pytest.param(f"CREATE TABLE wide ({COLUMNS})", changes.ddl.statements, "parse", id="a table in a transaction"),
 ])  # fmt: skip
 def test_a_large_statement_is_worked_out_beside_the_event_loop(
