@@ -19,7 +19,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, Index, State
 from catalog.states import Write, rule
 from catalog.values.types import SqlType
-from expressions.errors import DATETIME_OUT_OF_RANGE, NUMBER_OUT_OF_RANGE, SqlError
+from expressions.errors import DATETIME_OUT_OF_RANGE, NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.rows import MARK, columns_of, is_local
 from expressions.typed import PyValue
 from storage import encoding
@@ -33,6 +34,11 @@ Expressions = tuple[tuple[str, SqlType], ...]
 """Texts as a descriptor keeps them, and the types of their values."""
 Ask = Callable[[str, list[list[bytes]]], Sequence[bytes | None]]
 """Runs the statement of `question_sql` with its arrays of bytes; raises `SqlError` when a row has no value."""
+
+
+DATA_BYTES_MAX = 2 * VALUE_BYTES_MAX
+"""Bytes of a value as pairs have it, which may take twice its own."""
+OF_ANY_LENGTH = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.BYTEA, SqlType.JSON, SqlType.JSONB})
 
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
@@ -55,7 +61,9 @@ def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
     value = typed(text, returns)
     answers = f"SELECT {value} AS value{place}{' FROM ' if columns else ''}{row} OFFSET 0"
     shown = encode_value_sql(Column(descriptor.columns[0].id, "value", returns), "answer.value")
-    return f"SELECT {shown} FROM ({answers}) AS answer ORDER BY answer.place"
+    shown = f"SELECT {shown} AS data, answer.place FROM ({answers}) AS answer OFFSET 0"
+    data = f"CASE WHEN {call('octet_length', 'shown.data')} <= {DATA_BYTES_MAX} THEN shown.data END"
+    return f"SELECT {data} FROM ({shown}) AS shown ORDER BY shown.place"
 
 
 def read_answer(returns: SqlType, data: bytes | None) -> PyValue | SqlError:
@@ -64,7 +72,9 @@ def read_answer(returns: SqlType, data: bytes | None) -> PyValue | SqlError:
 
 
 def out_of_range(returns: SqlType) -> SqlError:
-    """The error of a value that PostgreSQL has and no column can store: a date that is infinite, too many digits."""
+    """The error of a value that PostgreSQL has and no column can store: long, a date without end, too many digits."""
+    if returns in OF_ANY_LENGTH:
+        return SqlError(PROGRAM_LIMIT, TOO_LONG)
     if returns is SqlType.NUMERIC:
         return SqlError(NUMBER_OUT_OF_RANGE, "value overflows numeric format")
     return SqlError(DATETIME_OUT_OF_RANGE, f"{returns.value} out of range")

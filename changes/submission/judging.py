@@ -9,13 +9,14 @@ What is kept is the text that PostgreSQL has of it then: constants are those of 
 
 from typing import Any
 
+import psycopg
 from django.db import DatabaseError, connection, transaction
 
 from catalog.descriptor import Descriptor
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType, type_name
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, SqlError
+from expressions.errors import INSUFFICIENT_PRIVILEGE, OUT_OF_MEMORY, QUERY_CANCELED, SqlError
 from expressions.rows import functions_of
 from expressions.typed import PyValue
 from storage.answering import asking
@@ -45,8 +46,19 @@ def judge(table: Descriptor, text: str, returns: SqlType, style: TimeStyle = PLA
 
 def compute(table: Descriptor, text: str, returns: SqlType) -> PyValue:
     """`changes.planning.tables.Compute`."""
-    with transaction.atomic(), connection.cursor():
-        [data] = asking(connection.connection)(question_sql(table, text, returns), [])
+    with transaction.atomic(), connection.cursor() as cursor:
+        undo = transaction.savepoint()
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(TIMEOUT_MS)])
+        try:
+            [data] = asking(connection.connection)(question_sql(table, text, returns), [])
+        except psycopg.Error as error:
+            if error.sqlstate == QUERY_CANCELED:
+                raise SqlError(QUERY_CANCELED, f"PostgreSQL takes longer than {TIMEOUT_MS} ms to compute it") from error
+            if error.sqlstate != OUT_OF_MEMORY:
+                raise
+            raise SqlError(OUT_OF_MEMORY, "its value does not fit into the memory of a session") from error
+        finally:
+            transaction.savepoint_rollback(undo)
     value = read_answer(returns, data)
     if isinstance(value, SqlError):
         raise value

@@ -31,7 +31,7 @@ VARIES = (
     (r"asked=\d+", "asked"),
     (r'name="asked" value="\d+"', "asked"),
     (r"(questions|answers)/\d+/", r"\1/"),
-    (r"[\d,.]+ (s|秒|seconds)\b", "a duration"),
+    (r"[\d,.]+ (ms|毫秒|s|秒|seconds)\b", "a duration"),
     (r'data-nonce="[^"]*"', "a nonce"),
     (r'data-question="\d+"', "a question"),
 )
@@ -40,6 +40,8 @@ VARIES = (
 
 PLACE = re.compile(r"<(\w+)\s+data-(?:cluster|anywhere)\b.*?</\1>", re.DOTALL)
 """Ways to a cluster, and the sentences that stand instead where there is none."""
+EMPTY_LINES = re.compile(r"\n\s*\n")
+"""They are left where such a way was, or where a template has none."""
 
 
 DATA = re.compile(r'(<script [^>]*type="application/json">)(.*?)(</script>)', re.DOTALL)
@@ -54,7 +56,7 @@ LINK = re.compile(r"\beN[\w-]{30,}")
 
 
 def regular(text: str) -> str:
-    text = PLACE.sub("", text)
+    text = EMPTY_LINES.sub("\n", PLACE.sub("", text))
     for pattern, instead in VARIES:  # first: a token may look like a link
         text = re.sub(pattern, instead, text)
     text = LINK.sub(lambda found: json.dumps(linked(found[0]), sort_keys=True).replace('"', "'"), text)

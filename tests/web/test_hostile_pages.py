@@ -28,6 +28,7 @@ HOSTILE = [
 ]
 DEFAULTS = [
     pytest.param("repeat('x', 1000000000)", id="a text of a gigabyte"),
+    pytest.param("repeat('x', 100000000)", id="a text that a session can hold"),
     pytest.param("repeat(repeat(repeat('x', 10000), 10000), 10000)", id="a text beyond every size"),
     pytest.param("lpad('x', 2000000000, 'y')", id="a padded text"),
     pytest.param("'" + "x" * CHARS + "'", id="a literal as long as a statement may be"),

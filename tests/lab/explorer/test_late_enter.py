@@ -40,7 +40,7 @@ def test_the_fence_stops_what_has_pinned_a_version_and_not_entered() -> None:
 
 def test_the_lock_is_held_from_the_enter_on() -> None:
     assert whys(model(**LATE), FROZEN)["publish.3"] == ""
-    assert whys(model(**LATE), [*FROZEN, "n1.enter"])["publish.3"] == "publish v3: a transaction of v1 is still open"
+    assert whys(model(**LATE), [*FROZEN, "n1.enter"])["publish.3"] == "a transaction of v1 is still open"
     unlocked = model(broken=frozenset({Broken.NO_LOCK}), **LATE)
     assert whys(unlocked, [*FROZEN, "n1.enter"])["publish.3"] == ""
 
