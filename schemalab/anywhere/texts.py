@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import postgast
 from django.utils.translation import gettext
 from postgast import pg_query_pb2 as pb
 from postgast.errors import PgQueryError
+
+from expressions import grammar
 
 Node = Any
 
@@ -101,8 +102,7 @@ def _quoted(text: str) -> str:
 
 def _name(text: str) -> str:
     """In quotes where it is a word of the grammar, or no plain word."""
-    tokens = postgast.scan(text).tokens if re.fullmatch("[a-z_][a-z0-9_$]*", text) else ()
-    is_plain = all(one.keyword_kind in (pb.NO_KEYWORD, pb.UNRESERVED_KEYWORD) for one in tokens) and len(tokens) == 1
+    is_plain = re.fullmatch("[a-z_][a-z0-9_$]*", text) and not grammar.is_reserved(text)
     return text if is_plain else '"{}"'.format(text.replace('"', '""'))
 
 

@@ -23,13 +23,10 @@ from catalog.descriptor import Descriptor, from_json
 from catalog.elements import TableId
 from changes.driver import publish as publishing
 from leases.redis.gossip import publish_news
-from storage.answering import asking
-from storage.answers import Question
-from storage.asking import asks, questions, with_answers
-from storage.integrity.clauses import Pairs, Referenced, check
-from storage.pairs import rows_of
+from storage.integrity.clauses import Referenced, check
 from tests.nodes.raw_client import Raw
 from tests.storage import pairs_sql
+from tests.storage.postgres_answers import answers_for
 
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,17 +152,9 @@ class Cluster:
         others = {c.references for c in descriptor.foreign_keys if c.references != descriptor.table_id}
         referenced = [Referenced(self.descriptor(t), self.pairs(t)) for t in others if t is not None]
         pairs = self.pairs(table)
-        answers = self._answers(descriptor, pairs)
-        return [str(violation) for violation in check(descriptor, pairs, referenced=referenced, answers=answers)]
-
-    def _answers(self, descriptor: Descriptor, pairs: "Sequence[Pairs]") -> dict[Question, Any]:
-        """PostgreSQL's answers for the rows."""
-        found: dict[Question, Any] = {}
-        rows = [r for p in descriptor.placements for s in pairs for r in rows_of(descriptor, p, sorted(s.items()))]
         with self.store() as connection:
-            for row in rows if asks(descriptor) else ():
-                found |= with_answers(descriptor, row._replace(answers=found), questions, asking(connection)).answers
-        return found
+            answers = answers_for(descriptor, pairs, connection)
+        return [str(violation) for violation in check(descriptor, pairs, referenced=referenced, answers=answers)]
 
     def stop(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
         process = self.processes.pop(name)

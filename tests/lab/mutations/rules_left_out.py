@@ -403,7 +403,7 @@ SWITCHES = (
     Switch(
         "L11",
         "a publish asks who uses any of its tables",
-        "changes.driver.publish:_hindrance_to",
+        "changes.driver.publish:hindrance_to",
         "_publish_hindrance(cur, new) for new in news})",
         "_publish_hindrance(cur, new) for new in news[:1]})",
         f"{PUBLISH_TESTS}test_l11_a_lease_on_either_table_holds_both_back",

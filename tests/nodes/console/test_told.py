@@ -20,6 +20,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from psycopg import pq
 
+from catalog.text.sentence import Sentence
 from leases.models import Lease, Node
 from nodes.console import held
 from nodes.console.sessions import HISTORY_MAX, Answer, Grid, Pane, Panes, panes
@@ -239,7 +240,7 @@ def test_an_open_transaction_says_what_it_holds_and_who_waits(
         table_id, version, expires_at = 7, 14, datetime.now(UTC) + timedelta(seconds=20)
 
     waiting = {
-        "id": 12, "table": "flights", "partners": [], "element": "index by_dest",
+        "id": 12, "table": "flights", "partners": [], "element": Sentence("index {name}", name="by_dest"),
         "blockers": [{"node": "n1", "table_id": 7, "version": 14}],
     }  # fmt: skip
     monkeypatch.setattr(held, "leases_on", lambda node: [Leased])

@@ -35,13 +35,13 @@ def test_a_new_table_may_have_such_a_check(n1: Any) -> None:
 
 def test_a_table_of_a_transaction_may_have_one(n1: Any) -> None:
     with n1.transaction():
-        n1.execute(f"CREATE TABLE inside (id int PRIMARY KEY, doc jsonb, CHECK ({PATH}))")
-        n1.execute("""INSERT INTO inside VALUES (1, '{"a": 1}')""")
-        n1.execute("CREATE INDEX inside_large ON inside (id) WHERE jsonb_path_exists(doc, '$.a ? (@ > 5)')")
-        n1.execute("""INSERT INTO inside VALUES (2, '{"a": 9}')""")
+        n1.execute(f"CREATE TABLE judged_inside (id int PRIMARY KEY, doc jsonb, CHECK ({PATH}))")
+        n1.execute("""INSERT INTO judged_inside VALUES (1, '{"a": 1}')""")
+        n1.execute("CREATE INDEX inside_large ON judged_inside (id) WHERE jsonb_path_exists(doc, '$.a ? (@ > 5)')")
+        n1.execute("""INSERT INTO judged_inside VALUES (2, '{"a": 9}')""")
         with pytest.raises(errors.CheckViolation), n1.transaction():
-            n1.execute("""INSERT INTO inside VALUES (3, '{"a": -1}')""")
-    assert n1.execute("SELECT id FROM inside ORDER BY id").fetchall() == [(1,), (2,)]
+            n1.execute("""INSERT INTO judged_inside VALUES (3, '{"a": -1}')""")
+    assert n1.execute("SELECT id FROM judged_inside ORDER BY id").fetchall() == [(1,), (2,)]
 
 
 LARGE = "jsonb_path_exists(doc, '$.a ? (@ > 9)')"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import changes.ddl.statements
+import nodes.session.explain
 from nodes.session import planned
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
@@ -16,7 +17,7 @@ COLUMNS = ", ".join(f"c{i} int" for i in range(2000))
 
 @pytest.mark.parametrize(("sql", "where", "what"), [
     pytest.param(VALUES, planned, "in_place", id="a query"),
-    pytest.param(f"EXPLAIN {VALUES}", planned, "explain", id="EXPLAIN"),
+    pytest.param(f"EXPLAIN {VALUES}", nodes.session.explain, "in_place", id="EXPLAIN"),
     pytest.param(f"CREATE TABLE wide ({COLUMNS})", changes.ddl.statements, "parse", id="a table in a transaction"),
 ])  # fmt: skip
 def test_a_large_statement_is_worked_out_beside_the_event_loop(
