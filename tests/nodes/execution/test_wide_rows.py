@@ -119,6 +119,7 @@ def test_rows_of_a_wide_table_do_not_take_a_node_to_its_limit(cluster: Cluster) 
     assert cluster.stop(node) == 0, "it ends in order"
 
 
+@pytest.mark.alone
 def test_rows_with_99_unique_columns_keep_nobody_waiting(cluster: Cluster) -> None:
     table = cluster.table(f"id int PRIMARY KEY, {UNIQUE}")
     values = ", ".join(["g"] * 99)

@@ -52,8 +52,7 @@ def test_a_client_that_leaves_amid_its_rows_leaves_a_session_that_serves_others(
         await anext(batches)
         del batches  # the event loop closes it, in a task of its own
         await node.session.close()
-        for _ in range(10):
-            await asyncio.sleep(0.01)
+        await until_free(node)
         assert_free(node)
         assert [connection.is_lost for connection in node.session.env.pool._idle] == [False]
 
@@ -68,6 +67,15 @@ async def streaming(node: Within, table: str) -> tuple[int, AsyncIterator[list[R
     result = await node.session.execute(prepared, [], [], alone=True)
     assert result.more is not None
     return len(result.rows), result.more
+
+
+async def until_free(node: Within) -> None:
+    """Wait until the event loop has closed what nobody reads any more."""
+    pool = node.session.env.pool
+    for _ in range(500):
+        if pool.free == pool.size_max:
+            return
+        await asyncio.sleep(0.01)
 
 
 def assert_free(node: Within) -> None:
