@@ -14,6 +14,7 @@ crowd       a hundred lease machines
 stage       steps on the lab's stage
 classroom   a class of thirty at the lab
 ladders     a class of thirty that builds ladders
+picture     the page of the cluster beside traffic and a fill
 anywhere    the lab in a browser, from a folder of files (a command of its own)
 rows, writers  rows and writers for them
 report      the figures, and their page

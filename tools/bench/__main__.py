@@ -13,6 +13,7 @@ from tools.bench import (
     fill,
     jobs,
     ladders,
+    picture,
     proofs,
     requests,
     stage,
@@ -22,7 +23,20 @@ from tools.bench import (
 )
 from tools.bench.report import Figure, write_page
 
-BENCHMARKS = (proofs, steps, watchers, classroom, ladders, end_to_end, fill, jobs, statements, crossings, requests)
+BENCHMARKS = (
+    proofs,
+    steps,
+    watchers,
+    picture,
+    classroom,
+    ladders,
+    end_to_end,
+    fill,
+    jobs,
+    statements,
+    crossings,
+    requests,
+)
 
 
 def main() -> None:
