@@ -9,7 +9,7 @@ from nodes.wire.results import Row
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
 
-ROWS = 12_000
+ROWS = 40_000
 
 
 @pytest.fixture
