@@ -51,12 +51,14 @@ def processor_s(pid: int) -> float:
 @contextmanager
 def others_are_answered(cluster: Cluster, table: str, node: str = "n1") -> Iterator[list[float]]:
     waits, is_over, pid = [0.0], threading.Event(), cluster.processes[node].pid
+    asked = f"SELECT c1 FROM {table} WHERE id = 7"
     with cluster.connect(node) as other:
+        other.execute(asked)  # the first one waits for the shadow to have the table, a second at most
 
         def ask() -> None:
             while not is_over.wait(0.02):
                 began = processor_s(pid)
-                other.execute(f"SELECT c1 FROM {table} WHERE id = 7").fetchall()
+                other.execute(asked).fetchall()
                 waits.append(processor_s(pid) - began)
 
         asking = threading.Thread(target=ask)
