@@ -67,6 +67,22 @@ ADDED: dict[str, Callable[[], Mapping[str, str | Promise]]] = {}
 """The words of kinds of sessions that packages above the lab add."""
 
 
+RULES: dict[str, str | Promise] = {
+    "rule L1": _("a lease is needed (L1)"),
+    "rule L2": _("two-edition rule (L2)"),
+    "rule L7": _("two-version rule (L7)"),
+    "rule L8": _("grace after a lease (L8)"),
+    "rule L9": _("drain (L9)"),
+    "rule L13": _("unreadable tables (L13)"),
+    "rule R7": _("closed run (R7)"),
+    "rule T1": _("serializable writes (T1)"),
+    "rule T2": _("fence (T2)"),
+    "rule T3": _("snapshot (T3)"),
+    "rule T4": _("deadline (T4)"),
+    "rule X6": _("point of no return (X6)"),
+}
+"""Names of rules that forbid a step."""
+
 STAGE: dict[str, str | Promise] = {
     # states, as everywhere
     "state absent": pgettext_lazy("state", "absent"),
@@ -120,19 +136,7 @@ STAGE: dict[str, str | Promise] = {
     "name two versions": _("too many versions"),
     "name lost message": _("lost message"),
     "name two editions": _("too many editions"),
-    # names of rules that forbid a step
-    "rule L1": _("a lease is needed (L1)"),
-    "rule L2": _("two-edition rule (L2)"),
-    "rule L7": _("two-version rule (L7)"),
-    "rule L8": _("grace after a lease (L8)"),
-    "rule L9": _("drain (L9)"),
-    "rule L13": _("unreadable tables (L13)"),
-    "rule R7": _("closed run (R7)"),
-    "rule T1": _("serializable writes (T1)"),
-    "rule T2": _("fence (T2)"),
-    "rule T3": _("snapshot (T3)"),
-    "rule T4": _("deadline (T4)"),
-    "rule X6": _("point of no return (X6)"),
+    **RULES,
     # head
     "stage": _("Stage"),
     "address is link": _("This page's address is the link: copy it from the address bar."),
@@ -287,19 +291,7 @@ def named_clause(clause: str) -> str | Promise:
 
 
 ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
-    # names of rules that forbid a step
-    "rule L1": _("a lease is needed (L1)"),
-    "rule L2": _("two-edition rule (L2)"),
-    "rule L7": _("two-version rule (L7)"),
-    "rule L8": _("grace after a lease (L8)"),
-    "rule L9": _("drain (L9)"),
-    "rule L13": _("unreadable tables (L13)"),
-    "rule R7": _("closed run (R7)"),
-    "rule T1": _("serializable writes (T1)"),
-    "rule T2": _("fence (T2)"),
-    "rule T3": _("snapshot (T3)"),
-    "rule T4": _("deadline (T4)"),
-    "rule X6": _("point of no return (X6)"),
+    **RULES,
     # head
     "lab": _("Lab"),
     "its chapter": _("its chapter"),
