@@ -426,7 +426,13 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     run_id = runs.start("fill")
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=1.0)
     pause = ReorgPulse.objects.filter(run_id=run_id).update
-    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", lambda _: pause(wanted=Wanted.PAUSE))
+
+    def pause_after_a_chunk(_: float) -> None:
+        """A chunk that gives way to a writer sleeps as well, before any row is done."""
+        if run_status(run_id).rows_done:
+            pause(wanted=Wanted.PAUSE)
+
+    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", pause_after_a_chunk)
     RUNS.run(run_id)
     paused = run_status(run_id)
     assert paused.state == "waiting"
