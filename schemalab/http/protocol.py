@@ -23,7 +23,8 @@ from catalog.live.frames import FramedProtocol
 from nodes.people.attempts import network_of
 
 HEAD_S_MAX = 10.0
-IDLE_MAX = 200
+IDLE_MAX = 300
+"""A class of two hundred browsers may follow the page anew at once, each beside connections that it keeps open."""
 ADDRESS_MAX = 600
 FLUSH_S = 30.0
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n%s\n"
