@@ -10,14 +10,12 @@
 It needs psycopg 3 and nothing else of this tree, and can be installed by itself: `pip install ./nodes/client`.
 (`nodes.clients` is something else: the connections that a node serves.)
 
-blocking  `Crud`
-aio       `AsyncCrud`, the same with `await`
-calls     each operation as a call: its SQL, its arguments, and how its answer is read
-answers   results, and `CrudError`
+crud     the operations, of `Crud` and of `AsyncCrud`
+calls    one call: its SQL, its arguments, its options, and how its answer is read
+answers  results, and `CrudError`
 """
 
-from nodes.client.aio import AsyncCrud
 from nodes.client.answers import BatchResult, CrudError, FailedRow, Metadata, Result
-from nodes.client.blocking import Crud
+from nodes.client.crud import AsyncCrud, Crud
 
 __all__ = ["AsyncCrud", "BatchResult", "Crud", "CrudError", "FailedRow", "Metadata", "Result"]

@@ -170,17 +170,5 @@ def extreme_call(operation: str, table: str, index: str | None, options: Mapping
     return Call(operation, [table, index], options, result_of)
 
 
-def number_call(operation: str, *arguments: Any, options: Mapping[str, Any]) -> Call[int]:
-    return call(operation, *arguments, options=options, read=int)
-
-
 def plain_call(operation: str, *arguments: Any, options: Mapping[str, Any] | None = None) -> Call[Any]:
-    return call(operation, *arguments, options=options, read=_same)
-
-
-def unflatten_call(rows: Iterable[Any], metadata: Iterable[Mapping[str, Any]]) -> Call[Any]:
-    return plain_call("unflatten_rows", json.dumps(plain(list(rows))), list(metadata))
-
-
-def _same(answer: Any) -> Any:
-    return answer
+    return call(operation, *arguments, options=options, read=lambda answer: answer)
