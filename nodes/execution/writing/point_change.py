@@ -6,17 +6,17 @@ An UPDATE of an indexed column needs the old value, whose entry it removes, `n =
 all entries of its row. What happens to which pair is decided in `storage.mutations`, as everywhere. Left to the general
 way, which does all of it in the same transaction and says why something is refused: large rows and values, what has no
 value or breaks a rule, and every table that is not at rest. No unique entry is put and no foreign key is checked here,
-so no other row can stand in the way.
+so no other row can stand in the way. RETURNING is of the row in hand.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
-from expressions.typed import Context, Expr, evaluate, is_simple
+from expressions.typed import Context, Expr, PyValue, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
@@ -25,10 +25,13 @@ from nodes.execution.writing.point_write import ROW_END, all_computed, placing
 from nodes.execution.writing.unread import is_about_one_row, is_key_alone, sets
 from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
-from nodes.sql.plans import DeletePlan, Plan, UpdatePlan
+from nodes.sql.plans import DeletePlan, Plan, Returning, UpdatePlan
 from nodes.sql.writes.row_rules import Rules
+from nodes.sql.writes.row_texts import are_plain
 from nodes.store.pipeline import Command, bytea_array
 from nodes.store.transaction import Transaction
+from nodes.wire.messages import Field
+from nodes.wire.results import Result, Row
 from storage.asking import asks
 from storage.mutations import Op, delete_row, update_row
 from storage.page_sizes import longest_of
@@ -52,10 +55,15 @@ class PointChange:
     assignments: Sequence[tuple[ColumnId, Expr]]
     rules: Rules | None
     read: Sequence[Column]
+    returning: Returning | None = None
 
     @property
     def descriptor(self) -> Descriptor:
         return self.table.descriptor
+
+    @property
+    def fields(self) -> tuple[Field, ...] | None:
+        return None if self.returning is None else self.returning.columns.fields
 
     @classmethod
     def of(cls, env: Environment, plan: Plan) -> "PointChange | None":
@@ -73,12 +81,12 @@ class PointChange:
             return place([compute(context) for compute in key])
 
         if isinstance(plan, DeletePlan):
-            return cls(env, table, "DELETE", place_of, where, (), None, plan.descriptor.public_columns)
+            return cls(env, table, "DELETE", place_of, where, (), None, plan.descriptor.public_columns, plan.returning)
         assignments = tuple(plan.assignments.items())
-        return cls(env, table, "UPDATE", place_of, where, assignments, plan.rules, plan.rules.reads)
+        return cls(env, table, "UPDATE", place_of, where, assignments, plan.rules, plan.rules.reads, plan.returning)
 
-    async def perform(self, transaction: Transaction, context: Context) -> int | None:
-        """Do it and commit; the number of its rows. None when it is not to be done this way, and nothing was written.
+    async def perform(self, transaction: Transaction, context: Context) -> Result | None:
+        """Do it and commit. None when it is not to be done this way, and nothing was written.
 
         Raises what a transaction raises.
         """
@@ -95,16 +103,20 @@ class PointChange:
         (result,) = await transaction.run([Command(get_sql(storage, table.descriptor.table_id), asked)])
         rows = rows_of(table.descriptor, table.placement, pairs_in(result))
         try:
-            ops = self.operations(rows[0], context) if rows else []
+            change = self.operations(rows[0], context) if rows else ([], None)
         except (SqlError, CannotDerive):
             return None
-        if ops is None:
+        if change is None:
             return None
+        ops, answer = change
         await Writer(transaction, table.descriptor, self.env.storages, self.env.buckets).write(ops, commit=True)
-        return int(bool(ops))
+        rows = [] if answer is None else [answer]
+        return Result(f"{self.tag} {int(bool(ops))}", self.fields, rows, has_written=True)
 
-    def operations(self, row: StoredRow, context: Context) -> list[Op] | None:
-        """The acts on this row, none when it is not meant; None when they are to be found beside the event loop.
+    def operations(self, row: StoredRow, context: Context) -> tuple[list[Op], Row | None] | None:
+        """The acts on this row, none when it is not meant, and what RETURNING shows of it.
+
+        None when they are to be found beside the event loop.
 
         Raises `SqlError` and `CannotDerive`.
         """
@@ -113,16 +125,23 @@ class PointChange:
             return None
         values = decoded(descriptor, row, self.read)
         if self.where is not None and evaluate(self.where, values, context) is not True:
-            return []
+            return [], None
         if self.rules is None:
-            return delete_row(descriptor, row, buckets)
+            return delete_row(descriptor, row, buckets), self._answer(values, context)
         assigned = {column_id: evaluate(expr, values, context) for column_id, expr in self.assignments}
         after = values | assigned
         if are_long(after.values()):
             return None
         self.rules.refuse(after)
         refuse_long(descriptor, assigned)
-        return update_row(descriptor, row, encoded(descriptor, assigned), None, buckets)
+        ops = update_row(descriptor, row, encoded(descriptor, assigned), None, buckets)
+        return ops, self._answer(after, context)
+
+    def _answer(self, values: Mapping[ColumnId, PyValue], context: Context) -> Row | None:
+        if self.returning is None:
+            return None
+        targets, writers = self.returning.targets, self.returning.columns.writers(context.formats)
+        return [write(evaluate(target, values, context)) for target, write in zip(targets, writers, strict=True)]
 
 
 def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
@@ -131,6 +150,8 @@ def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
     if plan.where is None or not is_about_one_row(plan):
         return False
     if not is_simple(plan.where) or sets(plan.where) or arrays_of(descriptor.public_columns):
+        return False
+    if plan.returning is not None and not are_plain(plan.returning.targets):
         return False
     if isinstance(plan, DeletePlan):
         return True

@@ -33,6 +33,7 @@ from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
 from nodes.store.pipeline import Command, binary, bytea_array, int8
 from nodes.store.refusals import Refused
 from nodes.store.transaction import Transaction
+from nodes.wire.results import Result
 from storage import encoding
 from storage.asking import asks
 from storage.buckets import CUSTOM
@@ -69,6 +70,7 @@ class PointWrite:
     descriptor: Descriptor
     tag: str
     ask: Ask
+    fields: None = None
 
     @classmethod
     def of(cls, env: Environment, plan: Plan) -> "PointWrite | None":
@@ -84,8 +86,8 @@ class PointWrite:
                 return None
         return None if ask is None else cls(env, plan.descriptor, tag, ask)
 
-    async def perform(self, transaction: Transaction, context: Context) -> int | None:
-        """Do it and commit; the number of its rows. None when it is not to be done this way, and nothing was done.
+    async def perform(self, transaction: Transaction, context: Context) -> Result | None:
+        """Do it and commit. None when it is not to be done this way, and nothing was done.
 
         Raises 23505, `Ambiguous` where one of several rows was there, and what a transaction raises.
         """
@@ -102,7 +104,8 @@ class PointWrite:
             if len(question.existences) > 1:
                 raise Ambiguous from refused
             raise Duplicate(self.descriptor, question.existences) from refused
-        return len(question.existences) if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
+        count = len(question.existences) if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
+        return Result(f"{self.tag} {count}", has_written=True)
 
 
 def puts_given_rows(plan: InsertPlan) -> bool:

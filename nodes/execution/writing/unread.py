@@ -52,7 +52,7 @@ async def write_unread(
 def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if the key and what is assigned say all there is to write."""
     descriptor = plan.descriptor
-    if not is_about_one_row(plan) or not is_key_alone(plan):
+    if plan.returning is not None or not is_about_one_row(plan) or not is_key_alone(plan):
         return False
     if isinstance(plan, DeletePlan):
         return not descriptor.indexes
@@ -63,7 +63,7 @@ def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
 def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if one row is named by its key, in a table at rest, and no row of another table has a say in it."""
     is_by_key = plan.scan.pinned_key is not None and plan.where is not None
-    is_alone = plan.returning is None and not plan.is_joined and not enforced_by(plan)
+    is_alone = not plan.is_joined and not enforced_by(plan)
     return is_by_key and is_alone and plan.descriptor.fact(is_at_rest)
 
 
