@@ -191,7 +191,10 @@ class Environment:
         key find a session, too.
         """
         user = "" if transaction.by is None else transaction.by.user
-        while self._count_in_place(user) >= self.pool.share - self.pool.share // 4:
+        while (
+            sum(other.by is not None and other.by.user == user for other in self.in_place)
+            >= self.pool.share - self.pool.share // 4
+        ):
             waiting = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
             try:
@@ -199,9 +202,6 @@ class Environment:
             finally:
                 self._waiting.remove(waiting)
         self.in_place.add(transaction)
-
-    def _count_in_place(self, user: str) -> int:
-        return sum(other.by is not None and other.by.user == user for other in self.in_place)
 
     def _settle(self, transaction: Transaction) -> None:
         if transaction in self.in_place:

@@ -108,18 +108,15 @@ def _indexes(descriptor: Descriptor) -> list[Index]:
 
 def _element(descriptor: Descriptor, index: Index, storage: int) -> Json:
     about: Json = {"name": index.name, "state": "reorganising" if index.filling else index.state.value, "total": None}
-    filling = _filling(descriptor.table_id, index)
+    begun = ReorgRun.objects.filter(table_id=descriptor.table_id, kind=Kind.FILL, state=RunState.RUNNING).order_by(
+        "-id"
+    )
+    filling = next((run for run in begun if _is_of(run.elements, index)), None)
     if filling is None:
         return about | {"entries": _counted(descriptor, index, storage)}
     ranges = ReorgRange.objects.filter(run=filling, storage=storage)
     sums = ranges.aggregate(done=Sum("rows_done"), total=Sum("rows_total"))
     return about | {"entries": sums["done"] or 0, "total": sums["total"]}
-
-
-def _filling(table_id: int, index: Index) -> ReorgRun | None:
-    """The fill of this index that works now."""
-    begun = ReorgRun.objects.filter(table_id=table_id, kind=Kind.FILL, state=RunState.RUNNING).order_by("-id")
-    return next((run for run in begun if _is_of(run.elements, index)), None)
 
 
 def _is_of(elements: Collection[Json], index: Index) -> bool:

@@ -201,7 +201,10 @@ class _Walk:
         if text is None and name == "current_setting":
             text = self._setting(call)
         if name == "current_schemas":
-            text = self._schemas(call)
+            arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
+            both = f"CASE WHEN {arguments} THEN '{{{CATALOG},{PUBLIC}}}' ELSE '{{{PUBLIC}}}' END"
+            value = f"({both})::pg_catalog.name[]"
+            text = f"({value})" if call.location in self.arrays else f"(SELECT {value} AS current_schemas)"
         if text is not None:
             self._replace_call(call, text)
         elif name == "set_config":
@@ -220,12 +223,6 @@ class _Walk:
                 raise
             value = None
         return f"(SELECT {literal(value)}::pg_catalog.text AS current_setting)"
-
-    def _schemas(self, call: Node) -> str:
-        arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
-        both = f"CASE WHEN {arguments} THEN '{{{CATALOG},{PUBLIC}}}' ELSE '{{{PUBLIC}}}' END"
-        value = f"({both})::pg_catalog.name[]"
-        return f"({value})" if call.location in self.arrays else f"(SELECT {value} AS current_schemas)"
 
     def _set(self, call: Node) -> None:
         """set_config of constants: it is done when the answer has a row."""

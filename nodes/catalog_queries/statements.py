@@ -23,12 +23,11 @@ from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
 from nodes.catalog_queries.compiled import RELATIONS_OF, Facts, compiled
 from nodes.catalog_queries.shadow import ANSWER_BYTES_MAX, STATEMENT_S, too_large, unanswered
 from nodes.catalog_views.relations import RELATIONS
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.copy.options import options_of
 from nodes.execution.held_rows import bytes_of
 from nodes.people.rights import WRITE_RIGHT
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
 from nodes.settings.variables import Variables
@@ -68,30 +67,30 @@ class CatalogQueries:
     known: SessionValues
     block: Block
 
-    async def run(self, asked: Asked, prepared: Prepared) -> Result:
+    async def run(self, portal: Portal) -> Result:
         """The rows. Raises 0A000 when they are not what the client was told."""
         async with self.env.shadow.session(self.known["user"]) as session:
-            text, sets = await self._begin(session, asked.statement)
+            text, sets = await self._begin(session, portal.statement)
             try:
-                fields, _ = await self._described(session, text, asked.statement, asked.oids)
-                prepared.check_result(fields)
-                rows = await self._rows(session, text, asked, len(fields))
+                fields, _ = await self._described(session, text, portal.statement, portal.oids)
+                portal.prepared.check_result(fields)
+                rows = await self._rows(session, text, portal, len(fields))
             finally:
                 await self._end(session)
         for name, value, is_local in sets if rows else ():
             self.known.set_config(name, value, is_local=is_local)
         return Result("SELECT", fields, rows)
 
-    async def copy(self, asked: Asked) -> Result:
+    async def copy(self, portal: Portal) -> Result:
         """COPY .. TO STDOUT of a relation of the catalog, or of a query."""
-        statement, node = asked.statement, asked.statement.node
+        statement, node = portal.statement, portal.statement.node
         refuse_files(node)
         if node.HasField("where_clause"):
             raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
         copied = Statement("select", node, *_copied(statement), asks=statement.asks)
         is_binary = options_of(node.options, is_from=False).is_binary
         formats = (BINARY_FORMAT,) if is_binary else ()
-        result = await self.run(asked._replace(statement=copied, result_formats=formats), Prepared("", copied))
+        result = await self.run(portal.about(copied, result_formats=formats))
         result.copy = copy_out(node, [field.name for field in result.fields or ()])
         result.tag, result.fields = "COPY", None
         return result
@@ -216,14 +215,14 @@ class CatalogQueries:
         )
         return fields, tuple(described.param_type(place) for place in range(described.nparams))
 
-    async def _rows(self, session: StoreConnection, text: Compiled, asked: Asked, count: int) -> list[Row]:
+    async def _rows(self, session: StoreConnection, text: Compiled, portal: Portal, count: int) -> list[Row]:
         """The rows in the formats that the client wants. libpq takes one for all: where they differ it is asked twice,
         and gives the same rows in the same order."""
-        wanted = each(asked.result_formats, count)
+        wanted = each(portal.result_formats, count)
         if len(set(wanted)) < 2:
-            return await self._executed(session, text, asked, wanted[0] if wanted else TEXT_FORMAT)
-        texts = await self._executed(session, text, asked, TEXT_FORMAT)
-        binaries = await self._executed(session, text, asked, BINARY_FORMAT)
+            return await self._executed(session, text, portal, wanted[0] if wanted else TEXT_FORMAT)
+        texts = await self._executed(session, text, portal, TEXT_FORMAT)
+        binaries = await self._executed(session, text, portal, BINARY_FORMAT)
         if len(texts) != len(binaries):
             raise SqlError(NOT_IN_PREREQUISITE_STATE, "the catalog has changed meanwhile: ask again")
         return [
@@ -232,12 +231,12 @@ class CatalogQueries:
         ]
 
     @staticmethod
-    async def _executed(session: StoreConnection, text: Compiled, asked: Asked, wanted: int) -> list[Row]:
+    async def _executed(session: StoreConnection, text: Compiled, portal: Portal, wanted: int) -> list[Row]:
         """All rows in one format. They are counted as they arrive, so that too many end the question."""
         relay, rows, size = Relay(CHUNK_ROWS_OF_NUMBERS), list[Row](), 0
-        formats = each(tuple(asked.formats), len(asked.values)) if asked.values else ()
+        formats = each(tuple(portal.formats), len(portal.values)) if portal.values else ()
         command = UsersCommand(
-            text.text, tuple(asked.values), oids=tuple(asked.oids), formats=formats, result_format=wanted, relay=relay
+            text.text, tuple(portal.values), oids=tuple(portal.oids), formats=formats, result_format=wanted, relay=relay
         )
         relay.begin(asyncio.get_running_loop().create_task(session.run([command])))
         try:
@@ -248,7 +247,7 @@ class CatalogQueries:
                 rows += some
             await relay.finish()
         except StoreError as error:
-            raise _error_of(error, text, asked.statement) from error
+            raise _error_of(error, text, portal.statement) from error
         finally:
             await relay.drop()
         return rows

@@ -13,18 +13,22 @@ closes those that came after the savepoint, older ones go on.
 import datetime as dt
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from sys import getsizeof, maxsize
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from catalog import clock
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes.clients.channel import Channel
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows, KeptByConnection, NodeRows, bytes_of
+from nodes.trace.record import Trace
 from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
+
+if TYPE_CHECKING:
+    from nodes.clients.protocols import CopyData
 
 ROWS_AT_ONCE = 100
 ENTRY_BYTES = 1000
@@ -96,8 +100,8 @@ class Prepared:
     """
 
     sql: str
-    statement: object | None
-    oids: tuple[int, ...] = ()
+    statement: Any
+    oids: Sequence[int] = ()
     fields: tuple[Field, ...] | None = None
     batch: int = 0
     is_described: bool = False
@@ -140,8 +144,8 @@ class Portal:
     """A bound statement, and its result once it runs."""
 
     prepared: Prepared
-    values: tuple[bytes | None, ...]
-    formats: tuple[int, ...]
+    values: Sequence[bytes | None] = ()
+    formats: Sequence[int] = ()
     result: Result | None = None
     sent: int = 0
     is_done: bool = False
@@ -153,6 +157,25 @@ class Portal:
     """Of the rows that wait for the next Execute, once they have been added up."""
     bound_bytes: int = field(init=False)
     result_formats: tuple[int, ...] = ()
+    is_limited: bool = False
+    """The client takes some rows, and may do something else before it takes more."""
+    trace: Trace | None = None
+    """Records what its statement does, for a client that wants to know."""
+    data: "CopyData | None" = None
+    """What a COPY FROM is about."""
+
+    @property
+    def statement(self) -> Any:
+        return self.prepared.statement
+
+    @property
+    def oids(self) -> Sequence[int]:
+        return self.prepared.oids
+
+    def about(self, statement: Any, **changes: Any) -> "Portal":
+        """A portal of another statement with the same parameters."""
+        prepared = Prepared(self.prepared.sql, statement, self.oids, declared=self.prepared.declared)
+        return replace(self, prepared=prepared, **changes)
 
     def __post_init__(self) -> None:
         self.bound_bytes = ENTRY_BYTES + bytes_of(self.values)

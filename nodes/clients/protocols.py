@@ -8,7 +8,7 @@ from typing import Protocol
 
 from expressions.errors import FatalError, SqlError
 from nodes.clients.cursors import Cursor
-from nodes.clients.portals import Kept, Prepared
+from nodes.clients.portals import Kept, Portal, Prepared
 from nodes.execution.held_rows import HeldRows
 from nodes.people.rights import Person
 from nodes.wire.results import Result
@@ -107,16 +107,7 @@ class Session(Protocol):
 
     async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
 
-    async def execute(
-        self,
-        prepared: Prepared,
-        values: Sequence[bytes | None],
-        formats: Sequence[int],
-        *,
-        alone: bool,
-        result_formats: tuple[int, ...] = (),
-        is_limited: bool = False,
-    ) -> Result: ...
+    async def execute(self, portal: Portal, *, alone: bool) -> Result: ...
 
     def formats_of(self, statement: object) -> tuple[int, ...]: ...
 

@@ -154,10 +154,11 @@ class Statements:
             await self.line.turns.give()
             prepared, formats = Prepared(self.sql, statement), self.session.formats_of(statement)
             with self.line.timed(statement):
-                result = await self._run(prepared, (), (), alone=len(statements) == 1, result_formats=formats)
+                portal = Portal(prepared, result_formats=formats)
+                result = portal.result = await self._run(portal, alone=len(statements) == 1)
                 if result.fields is not None:
                     self.line.channel.send(messages.row_description(result.fields, formats))
-                await self.answer(Portal(prepared, (), (), result), 0)
+                await self.answer(portal, 0)
                 if self.line.channel.is_full and statement is not statements[-1]:
                     async with self.line.interruptible():
                         await self.line.flush()
@@ -269,16 +270,9 @@ class Statements:
         alone = portal.result is None and is_whole and await self._next_kind() == ord("S")
         with self.line.timed(prepared.statement):
             if portal.result is None:
-                portal.savepoint = self.session.savepoints_set()
+                portal.savepoint, portal.is_limited = self.session.savepoints_set(), rows_max > 0
                 is_described = self._is_described(prepared)
-                portal.result = await self._run(
-                    prepared,
-                    portal.values,
-                    portal.formats,
-                    alone=alone,
-                    result_formats=portal.result_formats,
-                    is_limited=rows_max > 0,
-                )
+                portal.result = await self._run(portal, alone=alone)
                 if not is_described:
                     prepared.fields = portal.result.fields
             if undescribed is portal:
@@ -310,20 +304,9 @@ class Statements:
 
     # -- execution ----------------------------------------------------------------------------------------------
 
-    async def _run(
-        self,
-        prepared: Prepared,
-        values: Sequence[bytes | None],
-        formats: Sequence[int],
-        *,
-        alone: bool,
-        result_formats: tuple[int, ...] = (),
-        is_limited: bool = False,
-    ) -> Result:
+    async def _run(self, portal: Portal, *, alone: bool) -> Result:
         async with self.line.interruptible():
-            return await self.session.execute(
-                prepared, values, formats, alone=alone, result_formats=result_formats, is_limited=is_limited
-            )
+            return await self.session.execute(portal, alone=alone)
 
     async def answer(self, portal: Portal, rows_max: int) -> None:
         """Send what the portal has; what is at hand and small needs no waiting."""

@@ -23,6 +23,7 @@ from expressions.limits import begin_anew
 from expressions.sqltypes import parameter_type
 from expressions.typed import Context, Session
 from leases.rules import LeaseError
+from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
 from nodes.crud.answers import Shown
 from nodes.crud.calls import Call
@@ -46,7 +47,6 @@ from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.compiled import is_short
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
-from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SelectPlan, WritingPlan
@@ -160,7 +160,9 @@ class Request:
             try:
                 self.phase = "it waited for the schema"
                 descriptor = self.descriptor = await self._snapshot(transaction)
-                self._check_built_for(descriptor)
+                built_for = self.call.options.get("version")
+                if built_for is not None and built_for != descriptor.version:
+                    raise built_for_other(built_for, descriptor)
                 self._say("request", table=self.table, version=descriptor.version)
                 self.sends(transaction, descriptor, sharding=self.uses_sharding)
                 self.phase = f"it waited for the storages, at version {descriptor.version}"
@@ -198,12 +200,6 @@ class Request:
             raise unknown_table(self.table, self.env.directory.met())
         router.seen(self.table, Known(descriptor.table_id, descriptor.version))
         return descriptor
-
-    def _check_built_for(self, descriptor: Descriptor) -> None:
-        """Refuse a tuple that was built for another version: its values may belong to other columns."""
-        built_for = self.call.options.get("version")
-        if built_for is not None and built_for != descriptor.version:
-            raise built_for_other(built_for, descriptor)
 
     def sends(self, transaction: Transaction, descriptor: Descriptor, *, sharding: bool) -> None:
         """Choose the hashes that go along, and trace them.
@@ -371,10 +367,10 @@ class Request:
         self, transaction: Transaction, text: Text, context: Context, *, way: Access | None = None, commit: bool
     ) -> Result:
         """A query of the table, answered by PostgreSQL; `way`: to its rows, where the conditions do not say it."""
-        asked, place = await self._placed(text)
+        portal, place = await self._placed(text)
         ways = {} if way is None else {use.scan.number: way for use in place.uses}
         settings = settings_of(self.caller.style)
-        return await Read(self.env, transaction, asked, place, context, settings, ways=ways).result(commit=commit)
+        return await Read(self.env, transaction, portal, place, context, settings, ways=ways).result(commit=commit)
 
     async def use_of(self, text: Text) -> Use:
         """The use of the table in a query."""
@@ -382,7 +378,7 @@ class Request:
         (use,) = place.uses
         return use
 
-    async def _placed(self, text: Text) -> tuple[Asked, InPlace]:
+    async def _placed(self, text: Text) -> tuple[Portal, InPlace]:
         """A query of the table for PostgreSQL: made once for equal texts."""
         version, router, style = self._version(), self.env.router, self.caller.style
         kind = "in place", text.sql, style
@@ -392,7 +388,7 @@ class Request:
             if is_short((text.sql,)):
                 router.compiled.keep(version, kind, known)
         statement, place = known
-        return Asked(statement, (0,) * len(text.values), _encoded(text.values)), place
+        return Portal(Prepared(text.sql, statement, (0,) * len(text.values)), _encoded(text.values)), place
 
     def _read_in_place(self, text: Text, version: Descriptor) -> tuple[Statement, InPlace]:
         (statement,) = parse(text.sql)
@@ -405,8 +401,9 @@ class Request:
         """The questions of a statement that writes."""
         plan, oids, statement = await self.planned(self._version(), text)
         assert isinstance(plan, WritingPlan)
-        asked, settings = Asked(statement, oids, _encoded(text.values)), settings_of(self.caller.style)
-        computing, _ = await computing_of(self.env, asked, plan, settings, partial(self._reading, oids))
+        portal = Portal(Prepared(text.sql, statement, oids), _encoded(text.values))
+        settings, reading = settings_of(self.caller.style), partial(self._reading, oids)
+        computing, _ = await computing_of(self.env, portal, plan, settings, reading)
         return computing
 
     def _reading(self, oids: Sequence[int]) -> Reading:

@@ -14,13 +14,12 @@ from catalog.elements import Column
 from catalog.values.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context
-from nodes.clients.portals import RESULT_CHANGED
+from nodes.clients.portals import RESULT_CHANGED, Portal
 from nodes.context import Environment
 from nodes.copy.options import options_of, wants_binary
 from nodes.execution import portions
 from nodes.execution.describing import fields_of
 from nodes.execution.ways import table_of, way_of
-from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.copying import TO, copy_out
@@ -54,7 +53,7 @@ class Read:
 
     env: Environment
     transaction: Transaction
-    asked: Asked
+    portal: Portal
     place: InPlace
     context: Context
     style: Sequence[str]
@@ -66,15 +65,15 @@ class Read:
 
     async def result(self, *, commit: bool) -> Result:
         """The answer, whose rows stream on if they are many. Raises what PostgreSQL says."""
-        is_copy = self.asked.statement.kind == TO
-        formats = self.asked.result_formats
+        is_copy = self.portal.statement.kind == TO
+        formats = self.portal.result_formats
         if is_copy:
-            options_of(self.asked.statement.node.options, is_from=False)
-            formats = (BINARY,) if wants_binary(self.asked.statement.node) else ()
+            options_of(self.portal.statement.node.options, is_from=False)
+            formats = (BINARY,) if wants_binary(self.portal.statement.node) else ()
         sent = Sent.of(formats, [field.oid for field in self.fields or ()])
         relay = Relay(sent.chunk_rows)
         commands = await self._commands(relay, sent, goes_on=not commit)
-        if self.asked.is_limited and not is_copy:
+        if self.portal.is_limited and not is_copy:
             return await self._in_portions(commands, relay, sent)
         self.transaction.relay(commands, relay, commit=commit)
         is_done = await relay.gathered(HELD_BYTES)
@@ -84,7 +83,7 @@ class Read:
         size, rows = relay.bytes_held, relay.taken()
         more = None if is_done else _rest(relay)
         if is_copy:
-            copy = copy_out(self.asked.statement.node, [field.name for field in fields])
+            copy = copy_out(self.portal.statement.node, [field.name for field in fields])
             return Result("COPY", None, list(rows), more, size, copy=copy)
         return Result("SELECT", fields, list(rows), more, size)
 
@@ -124,9 +123,9 @@ class Read:
         return Result("SELECT", fields, list(rows), more, size, let_go=more.close)
 
     async def _commands(self, relay: Relay | None, sent: "Sent", *, goes_on: bool) -> list[Command]:
-        text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
+        text_formats = self.portal.formats or (TEXT,) * len(self.portal.values)
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
-        users = Parameters(oids, self.asked.values, text_formats)
+        users = Parameters(oids, self.portal.values, text_formats)
         commands = await users_commands(
             self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form,
             goes_on=goes_on, known=self.ways,
@@ -135,9 +134,9 @@ class Read:
 
     def _oid(self, place: int, form: int) -> int:
         """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
-        declared = self.asked.declared
+        declared = self.portal.prepared.declared
         is_open = declared is not None and (place >= len(declared) or not declared[place])
-        return 0 if is_open and form == TEXT else self.asked.oids[place]
+        return 0 if is_open and form == TEXT else self.portal.oids[place]
 
 
 @dataclass(frozen=True, slots=True)

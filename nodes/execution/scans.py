@@ -72,16 +72,12 @@ async def _scanned_rows(
         for low, high in access.ranges:
             async for page in RangeScan(transaction, table, storage, low, high, columns).pairs():
                 kept += page
-                last = _last_row(kept)
+                exists = pairs.COLUMN.pack(EXISTS)
+                last = next((i for i in range(len(kept) - 1, -1, -1) if kept[i][0].endswith(exists)), 0)
                 yield rows_of(table.descriptor, table.placement, kept[:last])
                 kept = kept[last:]
                 refuse_large_row(table, sum(len(value or b"") for _, value in kept))
     yield rows_of(table.descriptor, table.placement, kept)
-
-
-def _last_row(listed: Sequence[Pair]) -> int:
-    exists = pairs.COLUMN.pack(EXISTS)
-    return next((i for i in range(len(listed) - 1, -1, -1) if listed[i][0].endswith(exists)), 0)
 
 
 async def entry_pages(transaction: Transaction, table: Table, access: Access) -> AsyncIterator[list[bytes]]:

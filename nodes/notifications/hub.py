@@ -62,7 +62,15 @@ class Hub:
             is_listening.set_exception(why)
             is_listening.exception()  # whoever waits for it has it, which may be nobody
         log.warning("nobody hears notifications any more: %s", first_line(why))
-        self._end_all(f"terminating connection: notifications may be lost, {first_line(why)}")
+        listeners, self.listeners = self.listeners, {}
+        for _, end in listeners.values():
+            end(
+                FatalError(
+                    CONNECTION_FAILURE,
+                    f"terminating connection: notifications may be lost, {first_line(why)}",
+                    hint="connect and LISTEN again, and look what has changed",
+                )
+            )
 
     async def _hear(self, connection: "psycopg.AsyncConnection[Any]") -> None:
         assembler = Assembler()
@@ -82,11 +90,6 @@ class Hub:
                     end(error)
                 else:
                     deliver()
-
-    def _end_all(self, why: str) -> None:
-        listeners, self.listeners = self.listeners, {}
-        for _, end in listeners.values():
-            end(FatalError(CONNECTION_FAILURE, why, hint="connect and LISTEN again, and look what has changed"))
 
     async def close(self) -> None:
         if self._task is not None:

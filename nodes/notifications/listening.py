@@ -27,7 +27,7 @@ class Listening:
     """In the order in which they were first listened to."""
     _undecided: list[tuple[int, bool, str]] = field(default_factory=list)
     """LISTEN and UNLISTEN of the transaction: after which savepoint, whether to listen, and to which channel."""
-    _waiting: deque[Notification] = field(default_factory=deque)
+    waiting: deque[Notification] = field(default_factory=deque)
     _waiting_bytes: int = 0
 
     def ask(self, channel: str, *, listens: bool, savepoint: int) -> None:
@@ -60,18 +60,13 @@ class Listening:
             message = f"terminating connection: its notifications were not taken, {error.message}"
             hint = "read what comes, and keep transactions of a session that listens short"
             raise FatalError(error.sqlstate, message, hint=hint) from error
-        self._waiting.append(notification)
+        self.waiting.append(notification)
         self._waiting_bytes += size
-
-    @property
-    def is_waiting(self) -> bool:
-        """True if something waits for the client."""
-        return bool(self._waiting)
 
     def next(self) -> Notification | None:
         """Take the next one for the client; those of channels that it has left meanwhile are nothing to it."""
-        while self._waiting:
-            notification = self._waiting.popleft()
+        while self.waiting:
+            notification = self.waiting.popleft()
             self._waiting_bytes -= (size := size_of(notification))
             self.held.give(size)
             if notification.channel in self.channels:

@@ -1,7 +1,6 @@
 """A client's session.
 
 session          its life, its settings, and who executes each of its statements
-asked            a statement as a client sent it
 planned          statements on rows, TRUNCATE, EXPLAIN
 points           statements alone that read or write one row by its key
 named            PREPARE and EXECUTE

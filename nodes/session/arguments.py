@@ -9,9 +9,9 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context, Expr, evaluate, is_simple
+from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
 from nodes.execution.in_place import Read
-from nodes.session.asked import Asked
 from nodes.settings.variables import Variables
 from nodes.sql.admission import nodes_in
 from nodes.sql.edits import text_of
@@ -38,13 +38,13 @@ def analyzer_of(parameters: Parameters, context: Context) -> Analyzer:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The values of expressions in one session; `asked` has the parameters that they may name."""
+    """The values of expressions in one session; `portal` has the parameters that they may name."""
 
     env: Environment
     owner: Owner
     context: Context
     variables: Variables
-    asked: Asked | None = None
+    portal: Portal | None = None
 
     async def texts(self, nodes: Sequence[Node], exprs: Sequence[Expr]) -> list[bytes | None]:
         """The values, as texts of their types: of what the node cannot compute by itself, by PostgreSQL."""
@@ -54,14 +54,14 @@ class Asking:
             return [write(evaluate(expr, {}, self.context)) for write, expr in writers]
         values = (f"({text_of(node)})::{expr.type}" for node, expr in zip(nodes, exprs, strict=True))
         [statement] = parse(f"SELECT {', '.join(values)}")
-        given = self.asked or Asked(statement)
-        asked = Asked(statement, given.oids, given.values, given.formats)
+        given = self.portal or Portal(Prepared("", statement))
+        portal = Portal(Prepared("", statement, given.oids), given.values, given.formats)
         place = in_place(statement, {}, {}, self.env.reader.functions, style=self.context.style)
         style = [self.variables.get(name) for name in USERS_SETTINGS]
         transaction = self.env.begin(is_read_only=True, by=self.owner)
         transaction.started_at = self.context.now
         try:
-            result = await Read(self.env, transaction, asked, place, self.context, style).result(commit=True)
+            result = await Read(self.env, transaction, portal, place, self.context, style).result(commit=True)
             rows = list(result.rows)
             if result.more is not None:
                 rows += [row async for batch in result.more for row in batch]

@@ -14,10 +14,9 @@ from expressions.analysis.building import Parameters
 from expressions.errors import NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import parameter_type
 from nodes.clients.cursors import ALL, Cursor, Direction, Hold, ReadCursor, not_there
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal
 from nodes.clients.protocols import Client
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.planned import PlannedStatements
 from nodes.session.store_cursors import StoreCursor
@@ -43,36 +42,36 @@ class Cursors:
     planned: PlannedStatements
     kept: HeldRows
 
-    async def declare(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
-        is_held = bool(asked.statement.node.options & HOLD)
+    async def declare(self, portal: Portal, *, alone: bool) -> Result:
+        is_held = bool(portal.statement.node.options & HOLD)
         if self.block.is_open or not alone:
-            return await self._declared(asked, prepared)
+            return await self._declared(portal)
         if not is_held:
             raise SqlError(NO_ACTIVE_TRANSACTION, "DECLARE CURSOR can only be used in transaction blocks")
-        return await tried_in_block(self.block, lambda: self._declared(asked, prepared))
+        return await tried_in_block(self.block, lambda: self._declared(portal))
 
-    async def _declared(self, asked: Asked, prepared: Prepared) -> Result:
-        node = asked.statement.node
+    async def _declared(self, portal: Portal) -> Result:
+        node = portal.statement.node
         self.client.statements.refuse_taken_cursor(node.portalname)
-        inner = query_of(asked.statement)
+        inner = query_of(portal.statement)
         self.block.current()
-        types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
-        fields = await self.planned.fields(inner, Parameters(types, count_max=len(asked.values)))
+        types = [parameter_type(oid, number) for number, oid in enumerate(portal.oids, start=1)]
+        fields = await self.planned.fields(inner, Parameters(types, count_max=len(portal.values)))
         assert fields is not None
-        about, options = asked._replace(statement=inner, trace=None, is_limited=True), node.options
+        about, options = portal.about(inner, trace=None, is_limited=True), node.options
         common: dict[str, Any] = {
             "name": node.portalname,
-            "sql": asked.statement.text,
+            "sql": portal.statement.text,
             "fields": fields,
             "savepoint": self.block.savepoints_set,
             "is_scroll": bool(options & SCROLL),
             "is_binary": bool(options & BINARY),
             "hold": Hold.AT_COMMIT if options & HOLD else Hold.NO,
-            "bound_bytes": bytes_of(asked.values) + len(prepared.sql),
+            "bound_bytes": bytes_of(portal.values) + len(portal.prepared.sql),
         }
         cursors = self.client.statements.cursors
         if not await self.planned.declare(about, node.portalname, words_of(options)):
-            cursors[node.portalname] = await self._read_cursor(about, prepared, fields, common)
+            cursors[node.portalname] = await self._read_cursor(about, fields, common)
             return Result("DECLARE CURSOR")
         connection = self.block.current().connection
         assert connection is not None
@@ -83,13 +82,11 @@ class Cursors:
         )
         return Result("DECLARE CURSOR")
 
-    async def _read_cursor(
-        self, about: Asked, prepared: Prepared, fields: tuple[Field, ...], common: dict[str, Any]
-    ) -> ReadCursor:
+    async def _read_cursor(self, about: Portal, fields: tuple[Field, ...], common: dict[str, Any]) -> ReadCursor:
         """The cursor of what the node answers itself: a question to the catalog."""
-        promised = Prepared(prepared.sql, about.statement, tuple(about.oids), fields, is_described=True)
-        formats = (BINARY,) if common["is_binary"] else ()
-        result = await self.planned.run(about._replace(result_formats=formats), promised, alone=False)
+        about.prepared.fields, about.prepared.is_described = fields, True
+        formats = about.result_formats = (BINARY,) if common["is_binary"] else ()
+        result = await self.planned.run(about, alone=False)
         size = sum(map(bytes_of, result.rows))
         return ReadCursor(rows=result.rows, formats=formats, row_bytes=size, **common)
 
@@ -100,12 +97,12 @@ class Cursors:
         except KeyError:
             raise not_there(name) from None
 
-    async def fetch(self, asked: Asked) -> Result:
+    async def fetch(self, portal: Portal) -> Result:
         """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number.
 
         A portal with a limit gets all of them at once, since the cursor has moved when it is executed.
         """
-        node, formats = asked.statement.node, asked.result_formats
+        node, formats = portal.statement.node, portal.result_formats
         cursor = self.find(node.portalname)
         direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)
         if node.ismove:
@@ -117,7 +114,7 @@ class Cursors:
         gathered: list[Row] = []
         size, more = 0, True
         try:
-            while more and (asked.is_limited or (len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES)):
+            while more and (portal.is_limited or (len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES)):
                 batch = await anext(batches, None)
                 more = batch is not None
                 gathered += batch or []

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from catalog.descriptor import Descriptor
 from expressions.analysis.building import Parameters
@@ -12,6 +12,7 @@ from expressions.rows import shown
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.catalog_queries.compiled import Facts
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.execution.point_read import PointRead
 from nodes.execution.ways import access_of, whole_access
@@ -34,30 +35,22 @@ VALUES_SHOWN = 5
 IN_PLACE = "PostgreSQL"
 
 
-class Explained(NamedTuple):
-    """A statement to explain, with its parameters' types and values where it is one that was prepared."""
-
-    options: Sequence[Node]
-    statement: Statement
-    oids: Sequence[int] = ()
-    values: Sequence[bytes | None] = ()
-
-
 def explain(
     env: Environment,
-    explained: Explained,
+    options: Sequence[Node],
+    portal: Portal,
     named: NamedRelations,
     context: Context,
     facts: Facts,
 ) -> Result:
     """The plan as lines of text; nothing is run."""
-    for option in explained.options:
+    for option in options:
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
-    statement = explained.statement
+    statement = portal.statement
     if statement.kind not in ("select", "insert", "update", "delete", "merge"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
-    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
+    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(portal.oids, start=1)])
     if statement.kind == "select":
         lines = _select_lines(env, statement, named, parameters, context, facts)
     else:

@@ -16,7 +16,7 @@ from expressions.analysis.tree import type_of_name
 from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context, Expr
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal, Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.session.arguments import Asking, analysed, analyzer_of
@@ -59,13 +59,13 @@ class NamedStatements:
         except KeyError:
             raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist') from None
 
-    async def executed(self, node: Node) -> tuple[Prepared, Sequence[bytes | None]]:
-        """The statement that an EXECUTE names, and the values of its parameters."""
+    async def executed(self, node: Node) -> Portal:
+        """The statement that an EXECUTE names, with the values of its parameters."""
         prepared = self.find(node.name)
         inner = prepared.statement
         if isinstance(inner, Statement) and inner.kind == "execute":  # it may be itself
             raise unsupported("EXECUTE of an EXECUTE", hint="send it by the protocol")
-        return prepared, await self._values(node.name, prepared, node.params)
+        return Portal(prepared, await self._values(node.name, prepared, node.params))
 
     async def _values(self, name: str, prepared: Prepared, given: Sequence[Node]) -> list[bytes | None]:
         if len(given) != len(prepared.oids):

@@ -16,7 +16,7 @@ from expressions.sqltypes import PARAMETER_OIDS, REGCLASS, REGTYPE, UNKNOWN, Typ
 from expressions.typed import Context, PyValue
 from nodes.catalog_queries.asks import asked_of, beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.describing import describe, fields_of, shown_fields
@@ -30,9 +30,8 @@ from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
-from nodes.session.asked import Asked
 from nodes.session.block import Block
-from nodes.session.explain import Explained, explain
+from nodes.session.explain import explain
 from nodes.session.functions.values import SessionValues
 from nodes.session.points import Points
 from nodes.session.tries import OnceMore, tried
@@ -82,42 +81,41 @@ class PlannedStatements:
         self.catalog = CatalogQueries(self.env, self.variables, self.known, self.block)
         self.points = Points(self.env, self.variables, self.known, self.block)
 
-    async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
+    async def run(self, portal: Portal, *, alone: bool) -> Result:
         """A statement on rows, or a question to the catalog."""
-        if not is_asked(asked.statement):
+        asks = portal.statement.asks
+        if not (asks.relations or asks.functions) or not is_asked(portal.statement):
             try:
-                return await self._run(asked, prepared, alone=alone)
+                return await self._run(portal, alone=alone)
             except ForShadow:
                 pass  # by a view that it reads
-        is_copy = asked.statement.kind == TO
-        return await (self.catalog.copy(asked) if is_copy else self.catalog.run(asked, prepared))
+        is_copy = portal.statement.kind == TO
+        return await (self.catalog.copy(portal) if is_copy else self.catalog.run(portal))
 
-    async def _run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
+    async def _run(self, portal: Portal, *, alone: bool) -> Result:
         """A statement on rows. Raises `ForShadow`."""
-        empties = asked.statement.kind not in READS and self.block.new_tables.empties_at_commit
+        empties = portal.statement.kind not in READS and self.block.new_tables.empties_at_commit
         if alone and not self.block.is_open and not empties:
-            return await self._alone(asked, prepared)
+            return await self._alone(portal)
         transaction = self.block.current()
-        if asked.statement.kind not in READS:
+        if portal.statement.kind not in READS:
             transaction.will_write()
         try:
             async with checked(transaction):
-                plan, context, named = await self._plan(transaction, asked)
-                place = await self._place(asked, transaction, plan, named, context, alone=False)
-                if place is not None and not place.uses and transaction.connection is None and not asked.is_limited:
-                    return await self._performed_beside(asked, prepared, transaction, plan, context, place)
-                return await self._performed(
-                    asked, prepared, transaction, plan, context, named, commit=False, place=place
-                )
+                plan, context, named = await self._plan(transaction, portal)
+                place = await self._place(portal, transaction, plan, named, context, alone=False)
+                if place is not None and not place.uses and transaction.connection is None and not portal.is_limited:
+                    return await self._performed_beside(portal, transaction, plan, context, place)
+                return await self._performed(portal, transaction, plan, context, named, commit=False, place=place)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def _alone(self, asked: Asked, prepared: Prepared) -> Result:
-        way = self.points.way_of(asked)
+    async def _alone(self, portal: Portal) -> Result:
+        way = self.points.way_of(portal)
         if isinstance(way, PointRead):
-            point = await self.points.read(way, asked)
+            point = await self.points.read(way, portal)
             if point is not None:
-                prepared.check_result(point.fields)
+                portal.prepared.check_result(point.fields)
                 return point
         in_one_batch = True
 
@@ -125,18 +123,18 @@ class PlannedStatements:
             nonlocal in_one_batch
             try:
                 if way is not None and not isinstance(way, PointRead) and not fresh and in_one_batch:
-                    prepared.check_result(None)
-                    done = await self.points.write(way, transaction, asked)
+                    portal.prepared.check_result(way.fields)
+                    done = await self.points.write(way, transaction, portal)
                     if done is not None:
                         return done
                 async with checked(transaction):
-                    plan, context, named = await self._plan(transaction, asked, fresh=fresh)
-                    place = await self._place(asked, transaction, plan, named, context, alone=True)
+                    plan, context, named = await self._plan(transaction, portal, fresh=fresh)
+                    place = await self._place(portal, transaction, plan, named, context, alone=True)
                     result = await self._performed(
-                        asked, prepared, transaction, plan, context, named, commit=in_one_batch, place=place
+                        portal, transaction, plan, context, named, commit=in_one_batch, place=place
                     )
                     if plan is not None:
-                        self.points.learn(asked.statement, tuple(asked.oids), plan)
+                        self.points.learn(portal.statement, tuple(portal.oids), plan)
             except Ambiguous as error:
                 in_one_batch = False
                 raise OnceMore from error
@@ -146,23 +144,23 @@ class PlannedStatements:
                 await transaction.commit()
             return result
 
-        is_read_only = asked.statement.kind in READS
-        return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
+        is_read_only = portal.statement.kind in READS
+        return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=portal.trace, data=portal.data)
 
     def users_settings(self) -> list[str]:
         """The client's values of `storage.postgres.USERS_SETTINGS`."""
         return [self.variables.get(name) for name in USERS_SETTINGS]
 
-    async def declare(self, asked: Asked, name: str, words: str) -> bool:
+    async def declare(self, portal: Portal, name: str, words: str) -> bool:
         """Declare a cursor at the store, for a query of rows; False if the node answers it."""
-        if is_asked(asked.statement):
+        if is_asked(portal.statement):
             return False
         transaction = self.block.current()
         try:
             async with checked(transaction):
-                _, context, named = await self._plan(transaction, asked)
-                place = await self._placed(asked, named, context)
-                await Read(self.env, transaction, asked, place, context, self.users_settings()).declare(name, words)
+                _, context, named = await self._plan(transaction, portal)
+                place = await self._placed(portal, named, context)
+                await Read(self.env, transaction, portal, place, context, self.users_settings()).declare(name, words)
                 return True
         except ForShadow:
             return False
@@ -171,7 +169,7 @@ class PlannedStatements:
 
     async def _place(
         self,
-        asked: Asked,
+        portal: Portal,
         transaction: Transaction,
         plan: Plan | None,
         named: NamedRelations,
@@ -182,22 +180,22 @@ class PlannedStatements:
         """The query for PostgreSQL; None for a statement that writes, and for a row that the node reads itself."""
         if plan is not None:
             return None
-        place = await self._placed(asked, named, context)
-        if asked.trace is not None:
-            tracing.planned(self.env, asked.trace, transaction, named.descriptors(), place, context)
+        place = await self._placed(portal, named, context)
+        if portal.trace is not None:
+            tracing.planned(self.env, portal.trace, transaction, named.descriptors(), place, context)
         if alone and place.may_take_long:
             await self.env.wait_for_room(transaction)
         return place
 
-    async def _placed(self, asked: Asked, named: NamedRelations, context: Context) -> InPlace:
+    async def _placed(self, portal: Portal, named: NamedRelations, context: Context) -> InPlace:
         """The query for PostgreSQL. It is kept with the statement for these versions and types of parameters."""
-        if not OF_CATALOG.isdisjoint(asked.oids):
+        if not OF_CATALOG.isdisjoint(portal.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
-        statement, key = asked.statement, (named.key, tuple(asked.oids), self.variables.style)
+        statement, key = portal.statement, (named.key, tuple(portal.oids), self.variables.style)
         known = statement.place
         if known is not None and known[0] == key:
             return known[1]  # type: ignore[no-any-return]
-        place = await self._compiled(statement, named, types_of(tuple(asked.oids)), context.parameters)
+        place = await self._compiled(statement, named, types_of(tuple(portal.oids)), context.parameters)
         if not place.is_of_session:
             statement.place = (key, place)
         return place
@@ -227,8 +225,7 @@ class PlannedStatements:
 
     async def _performed(
         self,
-        asked: Asked,
-        prepared: Prepared,
+        portal: Portal,
         transaction: Transaction,
         plan: Plan | None,
         context: Context,
@@ -238,42 +235,41 @@ class PlannedStatements:
         place: InPlace | None = None,
     ) -> Result:
         if place is not None:
-            expected = prepared.fields or shown_fields(place.columns)
-            read = Read(self.env, transaction, asked, place, context, self.users_settings(), expected)
+            expected = portal.prepared.fields or shown_fields(place.columns)
+            read = Read(self.env, transaction, portal, place, context, self.users_settings(), expected)
             try:
                 result = await read.result(commit=commit)
             except SqlError as error:
                 raise await self._explained(error, place, named) from None
             for name, value, is_local in place.sets if result.rows else ():
                 self.known.set_config(name, value, is_local=is_local)
-            prepared.check_result(result.fields)
+            portal.prepared.check_result(result.fields)
             return result
         assert plan is not None
-        prepared.check_result(plan_fields(plan))
+        portal.prepared.check_result(plan_fields(plan))
         if isinstance(plan, SelectPlan):
-            way = self._way(asked.statement, plan)
+            way = self._way(portal.statement, plan)
             assert way is not None, "a row by its key"
             return await way.read(transaction, context.parameters, context.formats, commit=commit)
         assert not isinstance(plan, QueryPlan | TruncatePlan), "they stand beside others, and are done otherwise"
-        reading = partial(self._reading, asked, named, context)
-        computing, texts = await computing_of(self.env, asked, plan, self.users_settings(), reading)
-        if asked.data is None:
+        reading = partial(self._reading, portal, named, context)
+        computing, texts = await computing_of(self.env, portal, plan, self.users_settings(), reading)
+        if portal.data is None:
             return await perform(self.env, transaction, plan, context, computing, texts, commit=commit)
         assert isinstance(plan, InsertPlan)
-        return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice, computing)
+        return await copy_from(self.env, transaction, plan, context, portal.data, self.client.notice, computing)
 
-    def _reading(self, asked: Asked, named: NamedRelations, context: Context) -> Reading:
-        if not OF_CATALOG.isdisjoint(asked.oids):
+    def _reading(self, portal: Portal, named: NamedRelations, context: Context) -> Reading:
+        if not OF_CATALOG.isdisjoint(portal.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         functions = self.env.reader.functions
-        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.oids))
+        parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.oids))
         facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
         return Reading(functions, named.tables, named.views, parameters, style, facts)
 
     async def _performed_beside(
         self,
-        asked: Asked,
-        prepared: Prepared,
+        portal: Portal,
         transaction: Transaction,
         plan: Plan | None,
         context: Context,
@@ -284,7 +280,7 @@ class PlannedStatements:
         async def once(beside: Transaction, _: bool) -> Result:
             beside.started_at = transaction.started_at
             nothing = NamedRelations({}, {})
-            result = await self._performed(asked, prepared, beside, plan, context, nothing, commit=True, place=place)
+            result = await self._performed(portal, beside, plan, context, nothing, commit=True, place=place)
             if result.more is not None:
                 result.more = self.block.streamed(beside, result.more)
             return result
@@ -379,14 +375,14 @@ class PlannedStatements:
         """PostgreSQL's error; of a column that it does not find, with what there is of it."""
         return await self.names.explained(place.explained(error), named.tables)
 
-    async def columns_in_block(self, asked: Asked) -> tuple[Field, ...]:
+    async def columns_in_block(self, portal: Portal) -> tuple[Field, ...]:
         """The columns of a query of rows, in the block's transaction."""
         transaction = self.block.current()
-        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
+        parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.values))
         try:
             async with checked(transaction):
-                named = await self.named(transaction, asked.statement, fresh=False)
-                return await self.columns(transaction, asked.statement, named, parameters)
+                named = await self.named(transaction, portal.statement, fresh=False)
+                return await self.columns(transaction, portal.statement, named, parameters)
         except ForShadow:
             raise unsupported(
                 "reading pg_catalog in a statement that writes", hint="read it first, by itself"
@@ -394,48 +390,48 @@ class PlannedStatements:
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def truncate(self, asked: Asked) -> Result:
+    async def truncate(self, portal: Portal) -> Result:
         """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""
-        if asked.statement.node.restart_seqs:
+        if portal.statement.node.restart_seqs:
             self.client.notice("the numbers of identity columns go on: setval has them begin elsewhere")
         if self.block.is_open:
-            await self._truncate_within(asked)
+            await self._truncate_within(portal)
             return Result("TRUNCATE TABLE", has_written=True)
         emptying = Emptying()
-        while await tried(self.env, self.block, partial(self._truncate_some, asked, emptying)):
+        while await tried(self.env, self.block, partial(self._truncate_some, portal, emptying)):
             pass
         return Result("TRUNCATE TABLE")
 
-    async def _truncate_within(self, asked: Asked) -> None:
+    async def _truncate_within(self, portal: Portal) -> None:
         """Rows are deleted by the block's own transaction, and come back with a rollback."""
         transaction = self.block.current()
         transaction.will_write()
         try:
             async with checked(transaction):
-                plan, _, _ = await self._plan(transaction, asked)
+                plan, _, _ = await self._plan(transaction, portal)
                 assert isinstance(plan, TruncatePlan)
                 await truncate_within(self.env, transaction, plan)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def _truncate_some(self, asked: Asked, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
+    async def _truncate_some(self, portal: Portal, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
         """One bounded transaction of a TRUNCATE; False when it was the last one."""
         async with checked(transaction):
-            plan, _, _ = await self._plan(transaction, asked, fresh=fresh)
+            plan, _, _ = await self._plan(transaction, portal, fresh=fresh)
             assert isinstance(plan, TruncatePlan)
             return await emptying.some(self.env, transaction, plan)
 
-    async def explain(self, asked: Explained) -> Result:
+    async def explain(self, options: Sequence[Node], portal: Portal) -> Result:
         async def once(transaction: Transaction, fresh: bool) -> Result:
             async with checked(transaction):
-                named = await self.named(transaction, asked.statement, fresh=fresh)
+                named = await self.named(transaction, portal.statement, fresh=fresh)
                 style, now = self.variables.style, transaction.started_at
-                values = values_of(asked.oids, asked.values, (), style, now)
+                values = values_of(portal.oids, portal.values, (), style, now)
                 context = Context(values, now, self.known, style)
                 refuse_catalog(named)
                 explained = await in_thread_if_large(
-                    named.text_with(asked.statement),
-                    lambda: explain(self.env, asked, named, context, self.catalog.facts()),
+                    named.text_with(portal.statement),
+                    lambda: explain(self.env, options, portal, named, context, self.catalog.facts()),
                 )
             await transaction.check()
             return explained
@@ -443,25 +439,25 @@ class PlannedStatements:
         return await tried(self.env, self.block, once, is_read_only=True)
 
     async def _plan(
-        self, transaction: Transaction, asked: Asked, *, fresh: bool = False
+        self, transaction: Transaction, portal: Portal, *, fresh: bool = False
     ) -> tuple[Plan | None, Context, NamedRelations]:
-        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
-        transaction.trace = asked.trace
-        named = await self.named(transaction, asked.statement, fresh=fresh)
+        parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.values))
+        transaction.trace = portal.trace
+        named = await self.named(transaction, portal.statement, fresh=fresh)
         style, now, plan = self.variables.style, transaction.started_at, None
-        if asked.statement.kind not in READS:
-            plan = await self._made(transaction, asked.statement, named, parameters)
+        if portal.statement.kind not in READS:
+            plan = await self._made(transaction, portal.statement, named, parameters)
             await pin_others(self.env, transaction, plan, fresh=fresh)
         else:
             refuse_catalog(named)
             await self._learn_places(named)
-            plan = self._point(asked.statement, named, parameters)
-        read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
-        values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
-        is_long = len(asked.statement.text) > LARGE_CHARS or sum(len(v) for v in asked.values if v) > LARGE_CHARS
-        context = Context(values, now, self.known, style, asked.result_formats, is_long=is_long)
-        if asked.trace is not None and plan is not None:
-            tracing.planned(self.env, asked.trace, transaction, named.descriptors(), plan, context)
+            plan = self._point(portal.statement, named, parameters)
+        read = partial(values_of, portal.oids, portal.values, portal.formats, style, now)
+        values = read() if array_bytes(portal.oids, portal.values) <= LARGE_CHARS else await in_thread(read)
+        is_long = len(portal.statement.text) > LARGE_CHARS or sum(len(v) for v in portal.values if v) > LARGE_CHARS
+        context = Context(values, now, self.known, style, portal.result_formats, is_long=is_long)
+        if portal.trace is not None and plan is not None:
+            tracing.planned(self.env, portal.trace, transaction, named.descriptors(), plan, context)
         return plan, context, named
 
     async def named(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> NamedRelations:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from expressions.dates.zones import TimeStyle
 from expressions.errors import SqlError
 from expressions.typed import Context, Session
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS
 from nodes.execution.point_read import PointRead
 from nodes.execution.writing.point_change import PointChange
 from nodes.execution.writing.point_write import PointWrite
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.settings.variables import Variables
 from nodes.sql.plans import Plan, SelectPlan
@@ -74,12 +74,12 @@ class Points:
             way = PointWrite.of(self.env, plan) or PointChange.of(self.env, plan)
         return way if way is not None and {way.descriptor.name} == statement.tables else None
 
-    def way_of(self, asked: Asked) -> Way | None:
+    def way_of(self, portal: Portal) -> Way | None:
         """The compiled way of a statement, if all is as it was but the version of its table."""
-        known = asked.statement.point
-        if known is None or known.way is None or asked.trace is not None:
+        known = portal.statement.point
+        if known is None or known.way is None or portal.trace is not None:
             return None
-        is_same = known.style is self.variables.style and known.oids == asked.oids and known.way.env is self.env
+        is_same = known.style is self.variables.style and known.oids == portal.oids and known.way.env is self.env
         return known.way if is_same and not self.block.new_tables.tables else None
 
     def _uses(self, transaction: Transaction, way: Way) -> bool:
@@ -88,13 +88,13 @@ class Points:
         is_named = directory.known(descriptor.name) == descriptor.table_id
         return is_named and not directory.may_be_view(descriptor.name) and self.env.pin_held(transaction, descriptor)
 
-    async def read(self, way: PointRead, asked: Asked) -> Result | None:
+    async def read(self, way: PointRead, portal: Portal) -> Result | None:
         """The answer, in a transaction of its own; None when it is not to be had this way, and nothing was kept."""
         transaction = self.env.begin(is_read_only=True, by=self.block.owner)
         if not self._uses(transaction, way):
             return None
         try:
-            rows = await self._rows(way, transaction, asked)
+            rows = await self._rows(way, transaction, portal)
         except Retry:
             self.env.meter.retried()
             return None
@@ -103,9 +103,9 @@ class Points:
                 await transaction.rollback()
         return None if rows is None else Result("SELECT", way.fields, rows)
 
-    async def _rows(self, way: PointRead, transaction: Transaction, asked: Asked) -> list[Row] | None:
+    async def _rows(self, way: PointRead, transaction: Transaction, portal: Portal) -> list[Row] | None:
         try:
-            values = values_of(asked.oids, asked.values, asked.formats, self.variables.style, transaction.started_at)
+            values = values_of(portal.oids, portal.values, portal.formats, self.variables.style, transaction.started_at)
             parts = way.key_of(values)
         except SqlError:
             return None
@@ -113,18 +113,17 @@ class Points:
             return None
         storage, command = way.question(b"".join(parts))
         (result,) = await transaction.run([command], commit=True, only=storage)
-        return way.answer(parts, result, asked.result_formats)
+        return way.answer(parts, result, portal.result_formats)
 
-    async def write(self, way: PointWrite | PointChange, transaction: Transaction, asked: Asked) -> Result | None:
+    async def write(self, way: PointWrite | PointChange, transaction: Transaction, portal: Portal) -> Result | None:
         """Do it and commit; None when it is not to be done this way, and nothing was done."""
-        if sum(len(value) for value in asked.values if value is not None) > LARGE_CHARS:
+        if sum(len(value) for value in portal.values if value is not None) > LARGE_CHARS:
             return None
         if not self._uses(transaction, way):
             return None
         style, now = self.variables.style, transaction.started_at
         try:
-            values = values_of(asked.oids, asked.values, asked.formats, style, now)
+            values = values_of(portal.oids, portal.values, portal.formats, style, now)
         except SqlError:
             return None
-        count = await way.perform(transaction, Context(values, now, self.known, style))
-        return None if count is None else Result(f"{way.tag} {count}", has_written=True)
+        return await way.perform(transaction, Context(values, now, self.known, style, portal.result_formats))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from expressions.analysis.building import Parameters
 from expressions.errors import ACTIVE_TRANSACTION, SqlError
 from expressions.sqltypes import TEXT, UNKNOWN
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
@@ -14,7 +15,6 @@ from nodes.crud.errors import error_json
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import HeldRows
 from nodes.session import tracing
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
@@ -46,15 +46,15 @@ class Requests:
                 parameters.settle(number, TEXT)
         return field_of(statement.node.name)
 
-    async def run(self, asked: Asked, *, alone: bool) -> Result:
-        node, operation, trace = asked.statement.node, asked.statement.node.operation, asked.trace
+    async def run(self, portal: Portal, *, alone: bool) -> Result:
+        node, operation, trace = portal.statement.node, portal.statement.node.operation, portal.trace
         self._refuse_among_others(operation, alone=alone)
         caller = operations.Caller(self.block.owner, self.known, self.variables.style, trace)
         if trace is not None:
             trace.kind = STATEMENT_OF.get(operation.verb, "select")
             caller.planned = lambda *found: tracing.planned(self.env, trace, *found)
-        texts = argument_texts(asked.oids, asked.values, asked.formats)
-        longest = max((text for text in (asked.statement.text, *texts) if text is not None), key=len)
+        texts = argument_texts(portal.oids, portal.values, portal.formats)
+        longest = max((text for text in (portal.statement.text, *texts) if text is not None), key=len)
         with HeldRows(self.env.rows) as held:
             try:
                 held.take(parsed_bytes(node, texts))

@@ -12,7 +12,7 @@ from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from leases.holders import shown
 from leases.rules import LeaseError
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal, Prepared
 from nodes.clients.protocols import Client, CopyData
 from nodes.context import Environment
 from nodes.copy.options import wants_binary
@@ -22,11 +22,9 @@ from nodes.execution.held_rows import KeptByConnection
 from nodes.notifications.listening import Listening
 from nodes.people.rights import Person
 from nodes.session import tracing
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.cursors import Cursors
 from nodes.session.dumps import refuse_first_query
-from nodes.session.explain import Explained
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.functions.calls import SessionCalls
 from nodes.session.functions.procedures import refusal
@@ -74,7 +72,8 @@ class Session:
     user: str
     variables: Variables = field(default_factory=Variables)
     person: Person = field(default_factory=lambda: Person(""))
-    statement: str = ""
+    last: tuple[Statement, str] | None = None
+    """The statement that runs, or ran last, with its text."""
     is_running: bool = False
     numbers: LastNumbers = field(default_factory=LastNumbers)
     data: CopyData | None = None
@@ -102,7 +101,8 @@ class Session:
     def label(self) -> tuple[int, str, str, str, bool]:
         """The session as the holder of leases: its number, user, program, and the statement that runs or ran last."""
         program = self.variables.get("application_name")
-        return self.client.pid, self.user, program, shown(self.statement), self.is_running
+        text = "" if self.last is None else public_text(*self.last)
+        return self.client.pid, self.user, program, shown(text), self.is_running
 
     @property
     def is_busy(self) -> bool:
@@ -141,41 +141,28 @@ class Session:
             raise lease_error(error) from error
         return Prepared(sql, statement, oids_for_client(parameters.types, oids), fields, declared=tuple(oids))
 
-    async def execute(
-        self,
-        prepared: Prepared,
-        values: Sequence[bytes | None],
-        formats: Sequence[int],
-        *,
-        alone: bool,
-        result_formats: tuple[int, ...] = (),
-        is_limited: bool = False,
-    ) -> Result:
-        statement = prepared.statement
-        assert isinstance(statement, Statement)
+    async def execute(self, portal: Portal, *, alone: bool) -> Result:
+        statement: Statement = portal.statement
         self._refuse_failed(statement)
-        self.locks.refuse_lost()
+        if self.locks.connection is not None:
+            self.locks.refuse_lost()
         if statement.kind == "execute":
-            limits = {"alone": alone, "is_limited": is_limited}
-            return await self._execute_named(statement, result_formats=result_formats, **limits)
+            return await self._execute_named(portal, alone=alone)
         if writes(statement):
             word = called_name(statement) or WORDS.get(statement.kind, statement.kind.upper())
             self.person.check_may_write(word)
             if self.variables.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         began, is_answered = perf_counter(), False
-        self.statement, self.is_running = public_text(statement, prepared.sql), True
+        self.last, self.is_running = (statement, portal.prepared.sql), True
         begin_anew()
-        kind = TRACED_AS.get(statement.kind, statement.kind)
-        trace = Trace(kind, statement.text) if self.variables.is_traced else None
-        self.data = self.client.copy_data() if statement.kind == FROM else None
-        asked = Asked(
-            statement, prepared.oids, values, formats, result_formats, trace, self.data, is_limited, prepared.declared
-        )
+        if self.variables.is_traced:
+            portal.trace = Trace(TRACED_AS.get(statement.kind, statement.kind), statement.text)
+        portal.data = self.data = self.client.copy_data() if statement.kind == FROM else None
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:
-            result = await self._done(asked, prepared, alone=alone)
+            result = await self._done(portal, alone=alone)
             is_answered = True
             return result
         except LeaseError as error:
@@ -190,38 +177,31 @@ class Session:
             self.is_running, self.data = False, None
             self.env.running.pop(self, None)
             self._count(statement, perf_counter() - began, is_error=not is_answered)
-            if trace is not None:
+            if portal.trace is not None:
                 if not is_answered and statement.kind != "truncate":
-                    trace.forget()
-                tracing.send(self.client, trace, self.block, is_answered=is_answered)
+                    portal.trace.forget()
+                tracing.send(self.client, portal.trace, self.block, is_answered=is_answered)
 
-    async def _execute_named(
-        self, statement: Statement, *, alone: bool, result_formats: tuple[int, ...], is_limited: bool
-    ) -> Result:
+    async def _execute_named(self, portal: Portal, *, alone: bool) -> Result:
         """EXECUTE: what was prepared, with the values given here."""
-        named, values = await self.named.executed(statement.node)
+        named = await self.named.executed(portal.statement.node)
         if named.statement is None:
             return Result("EXECUTE")
+        named.result_formats, named.is_limited = portal.result_formats, portal.is_limited
         try:
-            limits = {"alone": alone, "is_limited": is_limited}
-            return await self.execute(named, values, (), result_formats=result_formats, **limits)
+            return await self.execute(named, alone=alone)
         except SqlError as error:
             error.offset = -1  # its place is one of the text that was prepared
             raise
 
-    async def _prepare_named(self, statement: Statement, sql: str) -> Result:
-        inner, oids = self.named.inner(statement)
-        self.named.keep(statement.node.name, await self.prepare(sql, inner, oids))
-        return Result("PREPARE")
-
-    async def _explained(self, statement: Statement) -> Explained:
-        options, inner = statement.node.options, statement.within
+    async def _explained(self, statement: Statement) -> Portal:
+        inner = statement.within
         if inner.kind != "execute":
-            return Explained(options, inner)
-        named, values = await self.named.executed(inner.node)
-        if not isinstance(named.statement, Statement):
+            return Portal(Prepared("", inner))
+        portal = await self.named.executed(inner.node)
+        if portal.statement is None:
             raise unsupported("EXPLAIN of an empty statement")
-        return Explained(options, named.statement, named.oids, values)
+        return portal
 
     def _count(self, statement: Statement, seconds: float, *, is_error: bool) -> None:
         """A beat has nothing that takes as long as it takes, and no query's time: that is long by itself."""
@@ -229,42 +209,45 @@ class Session:
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.meter.beats.finished(0.0 if statement.kind == "select" else seconds)
 
-    async def _done(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
-        kind = asked.statement.kind
-        if kind in PLANNED:
-            return await self.planned.run(asked, prepared, alone=alone)
-        match kind:
+    async def _done(self, portal: Portal, *, alone: bool) -> Result:
+        statement: Statement = portal.statement
+        node = statement.node
+        match statement.kind:
+            case kind if kind in PLANNED:
+                return await self.planned.run(portal, alone=alone)
             case "crud":
-                return await self.requests.run(asked, alone=alone)
+                return await self.requests.run(portal, alone=alone)
             case "ddl":
-                made = table_of_query(asked.statement)
+                made = table_of_query(statement)
                 if made is not None:
-                    return await self.tables_of_queries.make(asked, made, alone=alone)
-                return await self.schema.change(asked.statement)
+                    return await self.tables_of_queries.make(portal, made, alone=alone)
+                return await self.schema.change(statement)
             case "truncate":
-                return await self.planned.truncate(asked)
+                return await self.planned.truncate(portal)
             case "explain":
-                return await self.planned.explain(await self._explained(asked.statement))
+                return await self.planned.explain(node.options, await self._explained(statement))
             case "prepare":
-                return await self._prepare_named(asked.statement, prepared.sql)
+                inner, oids = self.named.inner(statement)
+                self.named.keep(statement.node.name, await self.prepare(portal.prepared.sql, inner, oids))
+                return Result("PREPARE")
             case "listen":
-                return await self.calls.listen(asked.statement.node.conditionname, alone=alone)
+                return await self.calls.listen(node.conditionname, alone=alone)
             case "unlisten":
-                return self.calls.unlisten(asked.statement.node.conditionname, alone=alone)
+                return self.calls.unlisten(node.conditionname, alone=alone)
             case "notify":
-                await self.calls.notify(asked.statement.node.conditionname, asked.statement.node.payload, alone=alone)
+                await self.calls.notify(node.conditionname, node.payload, alone=alone)
                 return Result("NOTIFY")
             case "call":
-                return await self.calls.run(asked, alone=alone)
+                return await self.calls.run(portal, alone=alone)
             case "procedure":
-                raise self._no_procedure(asked.statement, Parameters([]))
+                raise self._no_procedure(statement, Parameters([]))
             case "cursor":
-                return await self.cursors.declare(asked, prepared, alone=alone)
+                return await self.cursors.declare(portal, alone=alone)
             case "fetch":
-                return await self.cursors.fetch(asked)
+                return await self.cursors.fetch(portal)
             case "close portal":
-                return await self.cursors.close(asked.statement.node.portalname)
-        return await self.utility.run(asked.statement)
+                return await self.cursors.close(node.portalname)
+        return await self.utility.run(statement)
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of the statement's result; None when it has none."""
@@ -337,7 +320,7 @@ class Session:
 
     def has_notifications(self) -> bool:
         """True if something has come for the client, which it may get outside of any transaction."""
-        return self.listening.is_waiting
+        return bool(self.listening.waiting)
 
     def next_notification(self) -> tuple[int, str, str] | None:
         """Take one for the client, outside of any transaction: from whom, on which channel, and its payload."""
@@ -369,9 +352,12 @@ class Session:
         return self.variables.idle_in_transaction_s if holds_something else None
 
     def _refuse_failed(self, statement: Statement) -> None:
-        if not self.utility.ends_block(statement):
-            self.block.refuse_failed()
-            self.block.refuse_expired()
+        """Raises 25P02 in a failed block, 40001 in one whose lease has expired, for all but its end."""
+        block = self.block
+        has_expired = block.transaction is not None and block.transaction.reads_on
+        if (block.is_failed or has_expired) and not self.utility.ends_block(statement):
+            block.refuse_failed()
+            block.refuse_expired()
 
 
 def writes(statement: Statement) -> bool:

@@ -419,12 +419,6 @@ class StoreConnection:
         self._is_paused = True
         self._loop.remove_reader(self._fd)
 
-    def _refuse_long_row(self, relay: Relay) -> None:
-        """Count what arrives of a row that is not complete. The store stops no row halfway, so its session ends."""
-        relay.bytes_without_row += arrived(self._fd)
-        if relay.bytes_without_row > ROW_BYTES_MAX:
-            self._end_long_row()
-
     def _end_long_row(self) -> None:
         assert self._batch is not None
         message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
@@ -436,7 +430,9 @@ class StoreConnection:
         try:
             relay = None if self._batch is None else self._batch.relay
             if relay is not None:
-                self._refuse_long_row(relay)
+                relay.bytes_without_row += arrived(self._fd)
+                if relay.bytes_without_row > ROW_BYTES_MAX:
+                    self._end_long_row()
                 if self.is_lost:
                     return
             self._pgconn.consume_input()

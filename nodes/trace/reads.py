@@ -68,14 +68,12 @@ def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets
     found = []
     for scan in scans_of(plan):
         way = scan_json(scan, context, storages=storages, buckets=buckets)
-        if way["by"] == "all rows" and _may_be_looked_up(scan, plan):
+        if way["by"] == "all rows" and (
+            isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and bool(plan.looked_up)
+        ):
             way["by"] = "keys, if few"
         found.append(way)
     return found
-
-
-def _may_be_looked_up(scan: Scan, plan: Plan | InPlace) -> bool:
-    return isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and bool(plan.looked_up)
 
 
 def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:

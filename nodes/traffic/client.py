@@ -223,23 +223,17 @@ class Client(threading.Thread):
         for _ in range(RETRIES_MAX):
             connection = self._connected()
             try:
-                self._begin_statement()
+                with self._guard:
+                    self._began = time.monotonic()
                 cursor = connection.execute(query, params)
                 return cursor.fetchall() if cursor.description else []
             except AGAIN as error:
                 self.meter.retries += 1
                 self.meter.refuse(str(error.sqlstate))
             finally:
-                self._end_statement()
+                with self._guard:
+                    self._began = None
         raise errors.SerializationFailure(f"not serialized in {RETRIES_MAX} attempts")
-
-    def _begin_statement(self) -> None:
-        with self._guard:
-            self._began = time.monotonic()
-
-    def _end_statement(self) -> None:
-        with self._guard:
-            self._began = None
 
     def _connected(self) -> psycopg.Connection[Any]:
         for attempt in range(RECONNECTS_IN_A_ROW_MAX):

@@ -14,6 +14,7 @@ from catalog.descriptor import Descriptor
 from catalog.hashing import schema_hash, sharding_hash
 from expressions.errors import SqlError
 from leases.rules import NotLeasable
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.session.session import Session
 from nodes.store.name_cache import Directory
@@ -118,7 +119,7 @@ class Within:
         try:
             prepared = await self.session.prepare(sql, statement, [])
             self.batches.clear()
-            await self.session.execute(prepared, [], [], alone=alone)
+            await self.session.execute(Portal(prepared), alone=alone)
         except SqlError as error:
             self.refused = error.message
             await self.session.fail(error)

@@ -20,11 +20,11 @@ from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import Type
 from expressions.typed import Context, PyValue
 from expressions.values.arithmetic import fit_of
+from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import FIXED, Parameters, users_commands
 from nodes.execution.ways import way_of
-from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access, looked_up
 from nodes.sql.conditions.predicates import VALUES_MAX
 from nodes.sql.plans import SeveralPlan, WritingPlan
@@ -50,7 +50,7 @@ class Computing:
     """One statement that asks. `style`: the client's values of `storage.postgres.USERS_SETTINGS`."""
 
     env: Environment
-    asked: Asked
+    portal: Portal
     style: Sequence[str]
     texts: Texts
     given: Mapping[str, Sequence[list[bytes]]] = field(default_factory=dict)
@@ -63,12 +63,12 @@ class Computing:
 
         `unread` stands for what no column holds; without it that is an error.
         """
-        asked, oids = self.asked, [of.oid for of in text.outputs]
-        formats = asked.formats or (TEXT,) * len(asked.values)
+        portal, oids = self.portal, [of.oid for of in text.outputs]
+        formats = portal.formats or (TEXT,) * len(portal.values)
         relay = Relay(CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(oids) else CHUNK_ROWS)
         before = [(BYTEA_ARRAY, column) for name in text.before for column in self.given[name]]
         ways = await self._ways(transaction, context, text)
-        parameters = Parameters(asked.oids, asked.values, formats, [*before, *more])
+        parameters = Parameters(portal.oids, portal.values, formats, [*before, *more])
         commands = await users_commands(
             self.env, transaction, text.place, context, self.style, parameters, relay, BINARY, goes_on=True, known=ways
         )
@@ -119,13 +119,13 @@ class Computing:
 
 async def computing_of(
     env: Environment,
-    asked: Asked,
+    portal: Portal,
     plan: WritingPlan | SeveralPlan,
     style: Sequence[str],
     reading: Callable[[], Reading],
 ) -> tuple[Computing, SeveralTexts | None]:
     """The questions of a statement; of one with others in its WITH, each of them. They are kept with the statement."""
-    statement, first = asked.statement, len(asked.values) + 1
+    statement, first = portal.statement, len(portal.values) + 1
     known = statement.place
     if known is not None and known[0] is plan and known[1] == first:
         texts: Texts | SeveralTexts = known[2]
@@ -134,8 +134,8 @@ async def computing_of(
         if not texts.is_of_session:
             statement.place = (plan, first, texts)
     if isinstance(texts, SeveralTexts):
-        return Computing(env, asked, style, texts.main), texts
-    return Computing(env, asked, style, texts), None
+        return Computing(env, portal, style, texts.main), texts
+    return Computing(env, portal, style, texts), None
 
 
 def settings_of(style: TimeStyle) -> list[str]:

@@ -64,7 +64,7 @@ class AdvisoryLocks:
     pool: StorePool
     client: Client
     user: str = ""
-    _connection: StoreConnection | None = None
+    connection: StoreConnection | None = None
     _held: dict[Lock, int] = field(default_factory=dict)
     """How often the session holds each."""
     _of_transaction: list[tuple[int, Lock]] = field(default_factory=list)
@@ -72,11 +72,11 @@ class AdvisoryLocks:
 
     def refuse_lost(self) -> None:
         """Raises `FatalError` when the locks are gone with their session at the store."""
-        if self._connection is not None and self._connection.is_lost:
+        if self.connection is not None and self.connection.is_lost:
             raise self._lost()
 
     def _lost(self) -> FatalError:
-        why = "" if self._connection is None else self._connection.last_words
+        why = "" if self.connection is None else self.connection.last_words
         return FatalError(CONNECTION_FAILURE, f"terminating connection: its advisory locks are lost, {why}")
 
     async def take(self, lock: Lock, *, tries: bool, savepoint: int | None, wait_ms: int) -> bool:
@@ -85,14 +85,14 @@ class AdvisoryLocks:
         Raises 55P03 when it is not free in time; 0 ms is as long as it takes.
         """
         self.refuse_lost()
-        if self._connection is None:
+        if self.connection is None:
             try:
-                self._connection = await self.pool.take(self.user)
+                self.connection = await self.pool.take(self.user)
             except StoreConnectionLost as lost:
                 raise SqlError(CONNECTION_FAILURE, lost.message) from lost
         limit = Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
         try:
-            _, result = await self._connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
+            _, result = await self.connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
         except CancelledAtCommit as cancelled:
             has_it = cancelled.error is None and (not tries or cancelled.results[1].get_value(0, 0) == b"\1")
             await self._free([lock] if has_it else [])
@@ -144,7 +144,7 @@ class AdvisoryLocks:
         await finished(self._unlock(locks))
 
     async def _unlock(self, locks: Sequence[Lock]) -> None:
-        connection, is_free = self._connection, not self._held and not self._of_transaction
+        connection, is_free = self.connection, not self._held and not self._of_transaction
         if connection is None:
             return
         if locks and not connection.is_lost:
@@ -153,12 +153,12 @@ class AdvisoryLocks:
             except StoreError as error:  # the next statement reports it, if locks are lost by that
                 await connection.close(error.message)
         if is_free:
-            self._connection = None
+            self.connection = None
             self.pool.put_back(connection)
 
     async def close(self) -> None:
         """The session has ended; its locks with it."""
         self._held, self._of_transaction = {}, []
-        if self._connection is not None:
-            await self._connection.close()
+        if self.connection is not None:
+            await self.connection.close()
             await self._free([])

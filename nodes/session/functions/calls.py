@@ -18,12 +18,12 @@ from expressions.functions.standing_alone import (
 )
 from expressions.sqltypes import BOOL, INT8, TEXT, Type, parameter_type
 from expressions.typed import Context, Expr
+from nodes.clients.portals import Portal
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
 from nodes.session.arguments import Asking, analysed, analyzer_of
-from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.functions.numbers import SessionNumbers, argument_nodes
@@ -103,15 +103,15 @@ class SessionCalls:
         self._arguments(statement, parameters, Context(style=self.variables.style))
         return (field_of(statement.node),)
 
-    async def run(self, asked: Asked, *, alone: bool) -> Result:
-        statement = asked.statement
+    async def run(self, portal: Portal, *, alone: bool) -> Result:
+        statement = portal.statement
         now, style = self.block.now, self.variables.style
-        values = values_of(asked.oids, asked.values, asked.formats, style, now)
-        context = Context(values, now, self.known, style, asked.result_formats)
-        types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
+        values = values_of(portal.oids, portal.values, portal.formats, style, now)
+        context = Context(values, now, self.known, style, portal.result_formats)
+        types = [parameter_type(oid, number) for number, oid in enumerate(portal.oids, start=1)]
         exprs = self._arguments(statement, Parameters(types, count_max=len(values)), context)
         call = lone_call(statement.node)
-        asking = Asking(self.env, self.block.owner, context, self.variables, asked)
+        asking = Asking(self.env, self.block.owner, context, self.variables, portal)
         texts = [text if text is None else text.decode() for text in await asking.texts(argument_nodes(call), exprs)]
         name = name_of(call)
         shown = (field_of(statement.node),)
@@ -129,7 +129,7 @@ class SessionCalls:
             by_column = len(texts) > len(call.args)
             given = [text for text in texts if text is not None]
             number = await SessionNumbers(self.block).call(name, given, by_column=by_column, alone=alone)
-            (write,) = NUMBER.writers(asked.result_formats)
+            (write,) = NUMBER.writers(portal.result_formats)
             return Result("SELECT", shown, [(write(number),)])
         if name == SLEEP:
             await slept(float(texts[0] or ""))
@@ -137,10 +137,10 @@ class SessionCalls:
         key = key_of([int(text) for text in texts if text is not None])
         if name in UNLOCKS:
             given = await self.locks.give(Lock(key, name.endswith("shared")))
-            return Result("SELECT", shown, [(_boolean(given, asked.result_formats),)])
+            return Result("SELECT", shown, [(_boolean(given, portal.result_formats),)])
         taken = await self._lock(name, key, alone=alone)
         is_void = FUNCTIONS[name].gives is None
-        return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, asked.result_formats),)])
+        return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, portal.result_formats),)])
 
     async def _lock(self, name: str, key: int, *, alone: bool) -> bool:
         """Take an advisory lock; one of a transaction by itself is given back at once."""

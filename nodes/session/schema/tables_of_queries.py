@@ -4,8 +4,7 @@ Alone it is a transaction of its own, and is tried again like any statement alon
 """
 
 from expressions.errors import SqlError
-from nodes.clients.portals import Prepared
-from nodes.session.asked import Asked
+from nodes.clients.portals import Portal
 from nodes.session.block import Block
 from nodes.session.planned import PlannedStatements
 from nodes.session.schema.ddl import SchemaStatements
@@ -22,16 +21,16 @@ class TablesOfQueries:
     def __init__(self, planned: PlannedStatements, schema: SchemaStatements, block: Block) -> None:
         self.planned, self.schema, self.block = planned, schema, block
 
-    async def make(self, asked: Asked, made: TableOfQuery, *, alone: bool) -> Result:
+    async def make(self, portal: Portal, made: TableOfQuery, *, alone: bool) -> Result:
         if self.block.is_open or not alone:
-            return await self._made(asked, made)
-        return await tried_in_block(self.block, lambda: self._made(asked, made))
+            return await self._made(portal, made)
+        return await tried_in_block(self.block, lambda: self._made(portal, made))
 
-    async def _made(self, asked: Asked, made: TableOfQuery) -> Result:
+    async def _made(self, portal: Portal, made: TableOfQuery) -> Result:
         """The table and its rows, in the block's transaction."""
         block = self.block
         transaction = block.current()
-        columns = await self.planned.columns_in_block(asked._replace(statement=made.query))
+        columns = await self.planned.columns_in_block(portal.about(made.query))
         [create] = parse(made.create(columns))
         try:
             existing = await block.new_tables.change(create, transaction)
@@ -46,7 +45,5 @@ class TablesOfQueries:
         if existing is not None or made.is_empty:
             return Result("CREATE TABLE AS", has_written=True)
         insert = made.insert()
-        inserted = await self.planned.run(
-            asked._replace(statement=insert), Prepared(insert.text, insert, asked.oids, None), alone=False
-        )
+        inserted = await self.planned.run(portal.about(insert), alone=False)
         return Result(f"SELECT {inserted.tag.rpartition(' ')[2]}", has_written=True)

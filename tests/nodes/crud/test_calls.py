@@ -10,12 +10,12 @@ import pytest
 
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
+from nodes.clients.portals import Portal, Prepared
 from nodes.crud import about, calls, orders, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
 from nodes.crud.shapes import kind_of
 from nodes.crud.values import assignments, conditions, flat_row, key_values, many_rows, text_of, unflattened
 from nodes.execution.held_rows import NODE_BYTES_MAX, NodeRows
-from nodes.session.planned import Asked
 from nodes.session.requests import Requests
 from nodes.sql.statements import parse
 from tests.nodes.sql.test_access_paths import TABLE
@@ -128,7 +128,7 @@ def test_an_argument_counts_as_held_while_its_request_is_under_way():
     block: Any = SimpleNamespace(is_open=False, owner=None)
     variables: Any = SimpleNamespace(style=None)
     known: Any = None
-    asked = Asked(call, [TEXT], [rows.encode()])
+    asked = Portal(Prepared("", call, [TEXT]), [rows.encode()])
     answer = asyncio.run(Requests(env, variables, known, block).run(asked, alone=True))
     error = json.loads(answer.rows[0][0])  # type: ignore[index]
     assert (error["class"], error["code"], node.held) == ("LimitError", "53200", NODE_BYTES_MAX)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from nodes.clients.portals import Portal
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
 
@@ -40,7 +41,7 @@ def answers(cluster: Cluster, sql: str) -> tuple[list[Any], int]:
         (statement,) = await node.session.parse(sql)
         prepared = await node.session.prepare(sql, statement, [])
         node.answers.clear()
-        result = await node.session.execute(prepared, [], [], alone=True)
+        result = await node.session.execute(Portal(prepared), alone=True)
         rows = list(result.rows)
         if result.more is not None:
             rows += [row async for batch in result.more for row in batch]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalog.values.types import ARRAYS, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Portal, Prepared
 from nodes.execution import point_read
 from nodes.wire.columns import Columns, Output
 from storage import encoding
@@ -55,7 +55,9 @@ async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form
     prepared = await node.session.prepare(sql, statement, [20])
 
     async def rows(*, alone: bool) -> Any:
-        found = await node.session.execute(prepared, values, (), alone=alone, result_formats=(form,) if form else ())
+        found = await node.session.execute(
+            Portal(prepared, values, result_formats=(form,) if form else ()), alone=alone
+        )
         return found.rows
 
     first, _ = await rows(alone=True), await rows(alone=True)
@@ -97,7 +99,7 @@ def test_arrays_which_may_be_large_are_left_to_the_general_way(cluster: Cluster)
             sql = f"SELECT {name} FROM {table} WHERE id = 1"
             (statement,) = await node.session.parse(sql)
             for _ in range(3):
-                await node.session.execute(Prepared(sql, statement), [], [], alone=True)
+                await node.session.execute(Portal(Prepared(sql, statement)), alone=True)
             point = statement.point  # type: ignore[attr-defined]
             assert (point is not None and point.way is not None) == is_compiled
 
@@ -144,10 +146,10 @@ def test_another_version_is_planned_anew(cluster: Cluster) -> None:
         sql = f"SELECT b FROM {table} WHERE id = 1"
         (statement,) = await node.session.parse(sql)
         for _ in range(3):
-            await node.session.execute(Prepared(sql, statement), [], [], alone=True)
+            await node.session.execute(Portal(Prepared(sql, statement)), alone=True)
         node.keeper.known[first.table_id] = later
         with pytest.raises(Exception, match=f"version {later.version} of table"):  # which the store does not know
-            await node.session.execute(Prepared(sql, statement), [], [], alone=True)
+            await node.session.execute(Portal(Prepared(sql, statement)), alone=True)
 
     within(cluster, work)
 

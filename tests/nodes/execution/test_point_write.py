@@ -31,6 +31,7 @@ from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context
+from nodes.clients.portals import Portal
 from nodes.execution import fairness
 from nodes.execution.held_rows import HeldRows, NodeRows
 from nodes.execution.pages import Table
@@ -282,7 +283,7 @@ class Written:
         self.node.batches.clear()
         given = [None if value is None else value.encode() for value in values]
         try:
-            return (await self.node.session.execute(self.prepared, given, (), alone=True)).tag
+            return (await self.node.session.execute(Portal(self.prepared, given), alone=True)).tag
         except SqlError as error:
             await self.node.session.fail(error)
             return error.sqlstate

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from nodes.clients.portals import Portal
 from nodes.wire.results import Row
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
@@ -64,7 +65,7 @@ async def streaming(node: Within, table: str) -> tuple[int, AsyncIterator[list[R
     """How many rows of the table come at once, and the others."""
     (statement,) = await node.session.parse(f"SELECT * FROM {table}")
     prepared = await node.session.prepare("", statement, [])
-    result = await node.session.execute(prepared, [], [], alone=True)
+    result = await node.session.execute(Portal(prepared), alone=True)
     assert result.more is not None
     return len(result.rows), result.more
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from nodes.clients.portals import Portal, Prepared
 from nodes.session.database_thread import StoreBusy
-from nodes.session.planned import Asked
 from nodes.session.schema.tables_of_queries import TablesOfQueries
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import table_of_query
@@ -107,4 +107,4 @@ def test_a_store_that_is_slow_is_named() -> None:
     assert made is not None
     tables = TablesOfQueries(SimpleNamespace(columns_in_block=nothing), schema, block)  # type: ignore[arg-type]
     with pytest.raises(StoreBusy):
-        asyncio.run(tables.make(Asked(statement), made, alone=True))
+        asyncio.run(tables.make(Portal(Prepared("", statement)), made, alone=True))
