@@ -132,6 +132,11 @@ class Progress(models.Model):
         """True if nothing of the task needs to be hidden any more."""
         return self.answered_at is not None or self.shown_at is not None
 
+    @property
+    def is_done(self) -> bool:
+        """True if the task counts as done: it was answered right, whatever came before."""
+        return self.passed_at is not None
+
 
 class Attempt(models.Model):
     """An answer: stored before what it was about is shown."""

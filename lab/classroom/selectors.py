@@ -91,7 +91,7 @@ class Stored:
         is_prediction = isinstance(screen.task, Predict)
         return Work(
             second_failed_at=self.stuck_from,
-            is_passed=self.row.passed_at is not None,
+            is_done=self.row.is_done,
             was_helped=self.row.was_helped,
             is_shown=self.row.shown_at is not None or (is_prediction and self.row.answered_at is not None),
             is_wrong=is_prediction and self.first_outcome == Outcome.WRONG.value and not self.row.hints,
@@ -128,6 +128,7 @@ class Cell:
 
     screen: Screen
     status: Status
+    is_done: bool
     answers: int
 
 
@@ -154,8 +155,9 @@ def grid(course: Course, chapter: Chapter, now: datetime) -> tuple[Row, ...]:
 
 
 def _cell(stored: Stored | None, screen: Screen, now: datetime) -> Cell:
-    work = None if stored is None else stored.work(screen)
-    return Cell(screen, status_of(work, now), 0 if stored is None else stored.answers)
+    if stored is None:
+        return Cell(screen, status_of(None, now), is_done=False, answers=0)
+    return Cell(screen, status_of(stored.work(screen), now), stored.row.is_done, stored.answers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """A learner at a task, as a teacher sees it: a function of what is stored, and of the time.
 
     no row                                               not started
-    a hint, an answer                                    working
+    a hint, an answer, the solution asked for            working
     two failed checks, and then nothing for 5 minutes    stuck
-    passed                                               done
-    passed after help; the answer was shown              done with hints
     a first prediction that was wrong, without help      predicted wrong
+    passed                                               done
+    passed after help                                    done with hints
+    passed after such a prediction                       done after a wrong prediction
 
-A prediction is over with its first answer: after a wrong one the right one is shown. It counts apart from help, because
-a wrong prediction is what a class talks about. A task whose solution was asked for is over, too.
+A task is done once it is passed, as on the learner's own page (`Progress.is_done`). A wrong prediction counts
+apart from help, because it is what a class talks about.
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,10 @@ class Status(Enum):
     NOT_STARTED = "not started"
     WORKING = "working"
     STUCK = "stuck"
+    PREDICTED_WRONG = "predicted wrong"
     DONE = "done"
     DONE_WITH_HINTS = "done with hints"
-    PREDICTED_WRONG = "predicted wrong"
+    DONE_AFTER_WRONG = "done after a wrong prediction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Work:
     """The stored facts of a learner at a task. `second_failed_at`: when the second of its checks failed, if it has."""
 
     second_failed_at: datetime | None = None
-    is_passed: bool = False
+    is_done: bool = False
     was_helped: bool = False
     is_shown: bool = False
     """The answer is known now: the solution was asked for, or a prediction made."""
@@ -49,14 +51,9 @@ def status_of(work: Work | None, now: datetime) -> Status:
     if work is None:
         return Status.NOT_STARTED
     if work.is_wrong:
-        return Status.PREDICTED_WRONG
-    if work.is_passed:
+        return Status.DONE_AFTER_WRONG if work.is_done else Status.PREDICTED_WRONG
+    if work.is_done:
         return Status.DONE_WITH_HINTS if work.was_helped else Status.DONE
-    if work.is_shown:
-        return Status.DONE_WITH_HINTS
-    return Status.STUCK if _is_stuck(work, now) else Status.WORKING
-
-
-def _is_stuck(work: Work, now: datetime) -> bool:
-    """A third failed check is no progress: time counts from the second."""
-    return work.second_failed_at is not None and now - work.second_failed_at >= STUCK_AFTER
+    # A third failed check is no progress: time counts from the second.
+    is_late = work.second_failed_at is not None and now - work.second_failed_at >= STUCK_AFTER
+    return Status.STUCK if is_late and not work.is_shown else Status.WORKING

@@ -52,7 +52,7 @@ def hides_something(screen: Screen, rows: Tasks) -> bool:
     if row is None:
         return True
     is_answered = isinstance(screen.task, Predict) and row.is_open
-    return row.passed_at is None and row.shown_at is None and not is_answered
+    return not row.is_done and row.shown_at is None and not is_answered
 
 
 def first_closed(chapter: Chapter, rows: Tasks) -> int:
@@ -63,6 +63,6 @@ def first_closed(chapter: Chapter, rows: Tasks) -> int:
 def done_of(chapter: Chapter, rows: Tasks) -> tuple[int, int]:
     """The number of tasks of a chapter that are passed, and of all. One on the real cluster counts once it is passed:
     not everybody may submit changes, and nobody's chapter stays undone for that."""
-    passed = {task for task, row in rows.items() if row.passed_at is not None}
+    passed = {task for task, row in rows.items() if row.is_done}
     tasks = [screen.id for screen in chapter.tasks if not isinstance(screen.task, Live) or screen.id in passed]
     return len(passed.intersection(tasks)), len(tasks)

@@ -228,7 +228,7 @@ def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
 
 
 def _is_passed(place: Place, screen: Screen) -> bool:
-    return screen.id in place.rows and place.rows[screen.id].passed_at is not None
+    return screen.id in place.rows and place.rows[screen.id].is_done
 
 
 # The page
@@ -334,7 +334,7 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         return None
     key = screen.id
     hints = progress.hints if progress is not None else 0
-    is_passed = progress is not None and progress.passed_at is not None
+    is_passed = progress is not None and progress.is_done
     was_shown = progress is not None and progress.shown_at is not None
     is_over = is_passed or was_shown
     is_over = is_over or (isinstance(screen.task, Predict) and progress is not None and progress.is_open)

@@ -374,11 +374,13 @@ def test_questions_of_members_are_their_own(ines: Client, monkeypatch: pytest.Mo
 
 def test_the_grid_shows_who_is_where(ines: Client, chapter: Chapter) -> None:
     course = make(ines)
-    for name in ("Ann", "Bo", "Cy", "Di", "Eve"):
+    for name in ("Ann", "Bo", "Cy", "Di", "Eve", "Fay"):
         join(course, name)
-    clients = {name: _as(course, name) for name in ("Ann", "Bo", "Cy", "Di")}
+    clients = {name: _as(course, name) for name in ("Ann", "Bo", "Cy", "Di", "Eve", "Fay")}
     answer(clients["Ann"], chapter, PREDICT, RIGHT)
     answer(clients["Bo"], chapter, PREDICT, WRONG)
+    for given in (WRONG, RIGHT):
+        answer(clients["Fay"], chapter, PREDICT, given)
     for minutes in (12, 6):
         answer(clients["Cy"], chapter, REACH, {"steps": STEPS}, minutes_ago=minutes)
     answer(clients["Di"], chapter, REACH, {"steps": STEPS})
@@ -389,9 +391,14 @@ def test_the_grid_shows_who_is_where(ines: Client, chapter: Chapter) -> None:
         "Cy": ["not started", "stuck"],
         "Di": ["not started", "working"],
         "Eve": ["not started", "not started"],
+        "Fay": ["done after a wrong prediction", "not started"],
     }
-    assert "5 learners" in seen
+    assert "6 learners" in seen
     assert re.findall(r"<a id=\"stuck-3-from-the-start\"[^>]*>Cy: ([^<]+)</a>", seen)
+    own = {name: page(client, "/lab/course/") for name, client in clients.items()}
+    done = {name: int(re.findall(r"(\d) of 5 tasks done", text)[-1]) for name, text in own.items()}
+    assert done == {"Ann": 1, "Bo": 0, "Cy": 0, "Di": 0, "Eve": 0, "Fay": 1}
+    assert sum(map(int, re.findall(r'<td class="num">(\d)</td>', seen))) == sum(done.values())
 
 
 def _as(course: Course, name: str) -> Client:
@@ -541,7 +548,7 @@ def test_the_csv_file_has_a_line_for_each_learner_and_task(ines: Client, chapter
     rows = list(csv.DictReader(io.StringIO(file.content.decode("utf-8-sig"))))
     [line] = [row for row in rows if row["task"] == PREDICT]
     assert (line["learner"], line["first answer"], line["first outcome"]) == ("'=Bo", "nothing", "wrong")
-    assert (line["answers"], line["failed"], line["status"]) == ("2", "1", "predicted wrong")
+    assert (line["answers"], line["failed"], line["status"]) == ("2", "1", "done after a wrong prediction")
     assert {row["chapter"] for row in rows} == {"00-new-messenger", CHAPTER}
 
 

@@ -134,5 +134,5 @@ def test_a_learner_has_a_page_with_their_first_answers(ines: Client, course: Cou
     seen = page(ines, f"/lab/courses/{course.pk}/learners/1/")
     assert "Nothing: row and entry are deleted." in seen
     assert "The entry only." not in seen
-    assert 'data-status="predicted wrong"' in seen
+    assert 'data-status="done after a wrong prediction"' in seen
     assert "Nothing is stored yet" in page(ines, f"/lab/courses/{course.pk}/learners/2/")

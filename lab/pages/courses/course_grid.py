@@ -26,13 +26,12 @@ STATUS: Mapping[Status, tuple[str, str | Promise]] = {
     Status.NOT_STARTED: ("circle-dashed", gettext_lazy("not started")),
     Status.WORKING: ("activity", gettext_lazy("working")),
     Status.STUCK: ("triangle-alert", gettext_lazy("stuck")),
+    Status.PREDICTED_WRONG: ("x", gettext_lazy("predicted wrong")),
     Status.DONE: ("check", gettext_lazy("done")),
     Status.DONE_WITH_HINTS: ("circle-help", gettext_lazy("done with hints")),
-    Status.PREDICTED_WRONG: ("x", gettext_lazy("predicted wrong")),
+    Status.DONE_AFTER_WRONG: ("rotate-ccw", gettext_lazy("done after a wrong prediction")),
 }
 """The glyph and the word of each."""
-
-DONE = (Status.DONE.value, Status.DONE_WITH_HINTS.value, Status.PREDICTED_WRONG.value)
 
 
 def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
@@ -58,8 +57,7 @@ def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
         "here_title": text(book, TITLE),
         "shows_right": shows_right,
         "tasks": [
-            column | {"done": sum(row["cells"][at]["status"] in DONE for row in rows)}
-            for at, column in enumerate(columns)
+            column | {"done": sum(row["cells"][at]["is_done"] for row in rows)} for at, column in enumerate(columns)
         ],
         "rows": rows,
         "stuck": [
@@ -79,7 +77,8 @@ def cells(columns: Sequence[Mapping[str, str]], cells: Sequence[Cell]) -> list[d
     found = []
     for column, cell in zip(columns, cells, strict=True):
         glyph, word = STATUS[cell.status]
-        shown = {"status": cell.status.value, "glyph": glyph, "word": word, "answers": cell.answers}
+        shown = {"status": cell.status.value, "is_done": cell.is_done, "answers": cell.answers}
+        shown |= {"glyph": glyph, "word": word}
         found.append({**column, **shown})
     return found
 

@@ -90,7 +90,7 @@ def course_done(request: HttpRequest) -> HttpResponse:
 
 def _done(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
     assert book.chapter is not None, book.folder
-    passed = [screen for screen in book.chapter.screens if screen.id in rows and rows[screen.id].passed_at is not None]
+    passed = [screen for screen in book.chapter.screens if screen.id in rows and rows[screen.id].is_done]
     return described(book, rows) | {
         "take_home": text(book, TAKE_HOME),
         "predicted": list(predictions(book, rows)),
