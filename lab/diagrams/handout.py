@@ -11,7 +11,8 @@
     ✗ Damage, C5 under v2: ..
 
 A pure function of what a session shows, and the same text for the same session. All strokes and letters take the
-colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit.
+colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit. The narrow one is as wide as a phone:
+words stand below their arrows, and entries below their rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from lab.texts import Text, Values
 Say = Callable[[Text], str]
 
 WIDTH, LANE, LINE, PAD, SIZE = 720, 66, 16, 9, 12
+NARROW = 340
 NUMBER = 26
 COLUMN = 7
 """The width of a letter of `SIZE`, in units."""
@@ -71,27 +73,30 @@ MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
 
 HATCHES = """\
 <defs>
-<pattern id="delete-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="currentColor"/></pattern>
-<pattern id="write-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0M0 0L6 6" stroke="currentColor"/></pattern>
+<pattern id="{prefix}delete-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="currentColor"/></pattern>
+<pattern id="{prefix}write-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0M0 0L6 6" stroke="currentColor"/></pattern>
 </defs>"""  # noqa: E501
-FILLS = {"absent": "none", "delete-only": "url(#delete-only)", "write-only": "url(#write-only)"}
-"""By state; the rest is solid."""
+HATCHED = ("delete-only", "write-only")
+"""The states with a pattern; absent is empty, and the rest is solid."""
 
 
-def picture_of_session(shown: Shown, title: str, say: Say = str) -> str:
+def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: bool = False) -> str:
     """The drawing of a session at its position, with `say` for the words; `title` is its name to those who listen."""
-    drawing = _Drawing(shown, say)
+    drawing = _NarrowDrawing(shown, say) if is_narrow else _Drawing(shown, say)
     for part in (drawing.versions, drawing.trace, drawing.store, drawing.verdicts):
         drawing.parts += part()
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="handout-picture" role="img" '
-        f'viewBox="0 0 {WIDTH} {drawing.y:g}" font-family="system-ui, sans-serif" font-size="{SIZE}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="handout-picture{" narrow" * is_narrow}" role="img" '
+        f'viewBox="0 0 {drawing.width} {drawing.y:g}" font-family="system-ui, sans-serif" font-size="{SIZE}">'
     )
-    return "\n".join([opening, f"<title>{escape(title)}</title>", HATCHES, *drawing.parts, "</svg>", ""])
+    hatches = HATCHES.format(prefix=drawing.prefix)
+    return "\n".join([opening, f"<title>{escape(title)}</title>", hatches, *drawing.parts, "</svg>", ""])
 
 
 class _Drawing:
     """Grows downwards: `y` is the lower edge of what is drawn so far."""
+
+    width, on_a_line, prefix = WIDTH, ON_A_LINE, ""
 
     def __init__(self, shown: Shown, say: Say) -> None:
         self.shown, self.say = shown, say
@@ -103,11 +108,11 @@ class _Drawing:
     def versions(self) -> Iterator[str]:
         """A column for each of the newest versions that were published."""
         versions = [one for one in self.shown.cluster.versions if one.is_in_force or one.is_newest or one.elements]
-        for at in range(0, len(versions), ON_A_LINE):
-            beside = versions[at : at + ON_A_LINE]
+        for at in range(0, len(versions), self.on_a_line):
+            beside = versions[at : at + self.on_a_line]
             ends = []
             for number, version in enumerate(beside):
-                column = list(self._version(version, WIDTH / ON_A_LINE * number))
+                column = list(self._version(version, self.width / self.on_a_line * number))
                 ends.append(len(version.elements))
                 yield f'<g class="version" data-version="{version.number}">{"".join(column)}</g>'
             self.y += 2 * LINE + (LINE + 4) * max(ends) + PAD
@@ -136,27 +141,26 @@ class _Drawing:
 
     def _element(self, element: Element, x: float, y: float) -> str:
         state = self.say(next(text for one, text in STATES.items() if one.value == element.state))
-        fill = FILLS.get(element.state, "currentColor")
-        dashes = ' stroke-dasharray="3 3"' if element.state == "absent" else ""
+        is_absent = element.state == "absent"
+        fill = self._hatch(element.state) if element.state in HATCHED else "none" if is_absent else "currentColor"
+        dashes = ' stroke-dasharray="3 3"' if is_absent else ""
         box = f'<rect x="{x + 1:g}" y="{y + 1:g}" width="26" height="13" fill="{fill}" stroke="currentColor"{dashes}/>'
         return box + letters(x + 34, y + 12, f"{element.name}: {state}")
+
+    def _hatch(self, state: str) -> str:
+        return f"url(#{self.prefix}{state})"
 
     # steps
 
     def trace(self) -> Iterator[str]:
         """Lanes, and a line for each step: an arrow, its number, and its sentence."""
-        lines = self.shown.trace
-        used = {lane for line in lines for lane in (line.actor, line.to) if lane}
-        nodes = {node.name for node in self.shown.cluster.nodes}
-        known = [*self.shown.actors, CATALOG, STORE, *sorted(used)]
-        lanes = [lane for lane in dict.fromkeys(known) if lane in used or lane in nodes]
+        lines, lanes = self.shown.trace, self._lanes()
         at = {lane: LANE / 2 + LANE * number for number, lane in enumerate(lanes)}
         begin = LANE * len(lanes) + PAD
-        columns = int((WIDTH - begin - NUMBER) / COLUMN)
+        columns = int((self.width - begin - NUMBER) / COLUMN)
         self.y += PAD
         for lane, x in at.items():
-            word = self.say(LANES[lane]) if lane in LANES else lane
-            yield letters(x, self.y + LINE - 4, word, "lane", middle=True, bold=True)
+            yield letters(x, self.y + LINE - 4, self._lane(lane), "lane", middle=True, bold=True)
         self.y += LINE
         top = self.y
         for number, line in enumerate(lines, 1):
@@ -164,6 +168,16 @@ class _Drawing:
         for x in at.values():
             yield f'<path d="M{x:g} {top:g}V{self.y:g}" stroke="currentColor" stroke-dasharray="1 4"/>'
         self.y += PAD
+
+    def _lanes(self) -> list[str]:
+        """The nodes, and whatever else acts or is written to."""
+        used = {lane for line in self.shown.trace for lane in (line.actor, line.to) if lane}
+        nodes = {node.name for node in self.shown.cluster.nodes}
+        known = [*self.shown.actors, CATALOG, STORE, *sorted(used)]
+        return [lane for lane in dict.fromkeys(known) if lane in used or lane in nodes]
+
+    def _lane(self, lane: str) -> str:
+        return self.say(LANES[lane]) if lane in LANES else lane
 
     def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
         mark = MARKS[line.severity]
@@ -195,13 +209,9 @@ class _Drawing:
 
     def _row(self, name: str, pairs: Sequence[Pair], where: str) -> str:
         is_there = any(pair.sort == "row" for pair in pairs)
-        values = [f"{pair.key} = {pair.value}" for pair in pairs if pair.sort == "value"]
-        words = ", ".join([name, *([where] if where else []), *values])
-        if not is_there:
-            words = self.say(Text("{row}: not there", {"row": words}))
         entries = [pair for pair in pairs if pair.sort == "entry"]
-        body = [self._box(0, words, is_dashed=not is_there)]
-        x = WIDTH / 2
+        body = [self._box(0, self._row_words(name, pairs, where), is_dashed=not is_there)]
+        x = self.width / 2
         if not entries and is_there and self._lacks_an_entry():
             body.append(self._box(x, self.say(Text("no entry")), is_dashed=True))
         for pair in entries:
@@ -210,12 +220,20 @@ class _Drawing:
         self.y += 0 if entries else LINE + PAD
         return f'<g class="row">{"".join(body)}</g>'
 
+    def _row_words(self, name: str, pairs: Sequence[Pair], where: str) -> str:
+        values = [f"{pair.key} = {pair.value}" for pair in pairs if pair.sort == "value"]
+        words = ", ".join([name, *([where] if where else []), *values])
+        is_there = any(pair.sort == "row" for pair in pairs)
+        return words if is_there else self.say(Text("{row}: not there", {"row": words}))
+
     def _lacks_an_entry(self) -> bool:
         return any(verdict.clause == "C4" for verdict in self.shown.verdicts)
 
+    def _entry_words(self, pair: Pair) -> str:
+        return self.say(Text("tombstone {entry}", {"entry": pair.key})) if pair.is_tombstone else pair.key
+
     def _entry(self, pair: Pair, x: float, *, is_there: bool) -> str:
-        words = self.say(Text("tombstone {entry}", {"entry": pair.key})) if pair.is_tombstone else pair.key
-        box = self._box(x, words, is_hatched=pair.is_tombstone)
+        box = self._box(x, self._entry_words(pair), is_hatched=pair.is_tombstone)
         if pair.is_tombstone:
             return box
         y, begin, end = self.y + LINE / 2, x - 6, x - 52
@@ -229,10 +247,15 @@ class _Drawing:
     def _box(self, x: float, words: str, *, is_dashed: bool = False, is_hatched: bool = False) -> str:
         dashes = ' stroke-dasharray="4 3"' if is_dashed else ""
         frame = f'x="{x + 1:g}" y="{self.y:g}" height="{LINE + 4}" fill="none" stroke="currentColor"{dashes}'
-        hatch = f'<rect x="{x + 1:g}" y="{self.y:g}" width="26" height="{LINE + 4}" fill="url(#delete-only)"/>'
+        hatch = (
+            f'<rect x="{x + 1:g}" y="{self.y:g}" width="26" height="{LINE + 4}" fill="{self._hatch("delete-only")}"/>'
+        )
         inset = 34 if is_hatched else 8
-        box = f'<rect {frame} width="{WIDTH / 2 - 70:g}" rx="3"/>'
+        box = f'<rect {frame} width="{self._box_width(x):g}" rx="3"/>'
         return box + (hatch if is_hatched else "") + letters(x + inset, self.y + LINE - 2, words)
+
+    def _box_width(self, x: float) -> float:
+        return self.width / 2 - 70
 
     # what is broken, and what readers find
 
@@ -266,7 +289,71 @@ class _Drawing:
         return ", ".join(rows) or self.say(Text("nothing"))
 
     def _sentence(self, words: str, name: str, *, bold: bool = False) -> Iterator[str]:
-        lines = lines_of(words, int(WIDTH / COLUMN / (BOLD if bold else 1)))
+        lines = lines_of(words, int(self.width / COLUMN / (BOLD if bold else 1)))
         body = [letters(0, self.y + LINE * (at + 1) - 3, one, bold=bold) for at, one in enumerate(lines)]
         self.y += LINE * len(lines) + 4
         yield f'<g class="{name}">{"".join(body)}</g>'
+
+
+class _NarrowDrawing(_Drawing):
+    """For a phone: the words of a step stand below its arrow, the entries of a row below it."""
+
+    width, on_a_line, prefix = NARROW, 2, "narrow-"
+
+    def trace(self) -> Iterator[str]:
+        lanes = self._lanes()
+        apart = min(LANE, self.width / len(lanes)) if lanes else LANE
+        at = {lane: apart * (number + 0.5) for number, lane in enumerate(lanes)}
+        rows = 2 if apart < LANE else 1  # names that are wider than their lane stand on two lines in turn
+        for number, (lane, x) in enumerate(at.items()):
+            y = self.y + PAD + LINE * (number % rows + 1) - 4
+            yield letters(x, y, self._lane(lane), "lane", middle=True, bold=True)
+        self.y += PAD + LINE * rows
+        for number, line in enumerate(self.shown.trace, 1):
+            yield self._step(number, line, at, NUMBER, int((self.width - NUMBER) / COLUMN))
+        self.y += PAD
+
+    def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
+        mark, is_bold = MARKS[line.severity], line.severity is Severity.DAMAGE
+        words = lines_of(self.say(line.text), int(columns / BOLD) if is_bold else columns) or [""]
+        lanes = "".join(f"M{x:g} {self.y:g}v{LINE}" for x in at.values())
+        body = [f'<path d="{lanes}" stroke="currentColor" stroke-dasharray="1 4"/>']
+        body.append(arrow(at[line.actor], at.get(line.to), self.y + LINE / 2))
+        self.y += LINE
+        body.append(letters(0, self.y + LINE - 3, f"{number}{mark}", bold=bool(mark)))
+        for one in words:
+            self.y += LINE
+            body.append(letters(begin, self.y - 3, one, bold=is_bold))
+        self.y += PAD
+        return f'<g class="event" data-step={quoteattr(line.id)}>{"".join(body)}</g>'
+
+    def _row(self, name: str, pairs: Sequence[Pair], where: str) -> str:
+        is_there = any(pair.sort == "row" for pair in pairs)
+        entries = [pair for pair in pairs if pair.sort == "entry"]
+        body = [self._box(0, self._row_words(name, pairs, where), is_dashed=not is_there)]
+        self.y += LINE + PAD
+        bottom = self.y - PAD + 4
+        if not entries and is_there and self._lacks_an_entry():
+            body.append(self._box(LANE, self.say(Text("no entry")), is_dashed=True))
+            self.y += LINE + PAD
+        for pair in entries:
+            body.append(self._entry_below(pair, bottom, is_there=is_there))
+            self.y += LINE + PAD
+        self.y += PAD
+        return f'<g class="row">{"".join(body)}</g>'
+
+    def _entry_below(self, pair: Pair, bottom: float, *, is_there: bool) -> str:
+        """An entry with the arrow up to its row, or up to where there is none."""
+        box = self._box(LANE, self._entry_words(pair), is_hatched=pair.is_tombstone)
+        if pair.is_tombstone:
+            return box
+        x, y = LANE / 2, self.y + LINE / 2
+        if not is_there:
+            broken = f'<path d="M{LANE - 6:g} {y:g}H{x + 12:g}" stroke="currentColor" stroke-dasharray="4 4"/>'
+            return box + broken + letters(x, y + 5, "✗", middle=True, bold=True)
+        head = f"M{x - 4:g} {bottom + 7:g}L{x:g} {bottom:g}L{x + 4:g} {bottom + 7:g}z"
+        line = f'<path d="M{LANE - 6:g} {y:g}H{x:g}V{bottom + 6:g}" stroke="currentColor" fill="none"/>'
+        return f'{box}{line}<path d="{head}" fill="currentColor"/>'
+
+    def _box_width(self, x: float) -> float:
+        return self.width - x - 2

@@ -78,10 +78,12 @@ def _decisive(chapter: Chapter) -> Shown | None:
 
 
 def picture_of(book: Book, chapter: Chapter) -> str:
-    """The chapter's picture, safe to stand in a page; "" where it has none."""
-    shown = _decisive(chapter)
-    drawn = "" if shown is None else picture_of_session(shown, text(book, TITLE), say)
-    return SafeString(drawn)  # every word in it is escaped by the drawing
+    """The chapter's picture, wide and narrow (the page shows the one that fits); "" where it has none."""
+    shown, title = _decisive(chapter), text(book, TITLE)
+    if shown is None:
+        return ""
+    drawn = (picture_of_session(shown, title, say, is_narrow=is_narrow) for is_narrow in (False, True))
+    return SafeString("".join(drawn))  # every word in it is escaped by the drawing
 
 
 def sources_of(chapter: Chapter) -> Sources:
