@@ -139,6 +139,8 @@ def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, la
         page = without_terms(answer)
         assert html.escape(book.text(language, f"{screen.id}.title")) in page
         assert markdown(book.text(language, screen.id)) in page
+        task = page.partition('id="task"')[2].partition("</section>")[0]
+        assert ("<select" in task) == (getattr(screen.task, "form", None) is Form.MATCH), "orders are built from tiles"
 
 
 @pytest.mark.parametrize(("book", "screen"), [*named(OF_EACH_SORT), *named(OF_A_SORT_SEEN, marks=pytest.mark.soak)])

@@ -86,6 +86,23 @@ class Learner:
             if screen != book.chapter.screens[-1]:
                 self.page.locator("[data-next]").click()
 
+    def does_one(self, book: Book, screen: Screen) -> None:
+        """One screen; the solutions of predictions before it are asked for."""
+        assert book.chapter is not None
+        chapter = f"{self.address}/lab/chapters/{book.folder}"
+        for before in book.chapter.screens[: book.chapter.screens.index(screen)]:
+            if isinstance(before.task, Predict):
+                self.page.goto(f"{chapter}/{before.id}/")
+                show = self.page.locator('.task form[action$="/solution/"] button')
+                if show.count():
+                    show.click()
+                    expect(show).to_have_count(0, timeout=LOOK_MS_MAX)
+        self.page.goto(f"{chapter}/{screen.id}/")
+        expect(self.page.locator("#screen-title")).to_have_text(book.text(self.language, f"{screen.id}.title"))
+        self._reads()
+        self._acts(screen)
+        self._reads()
+
     def done(self, book: Book) -> str:
         """What the list of chapters says of it."""
         self.page.goto(f"{self.address}/lab/")
