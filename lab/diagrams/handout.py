@@ -94,13 +94,13 @@ def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: b
 
 
 class _Drawing:
-    """Grows downwards: `y` is the lower edge of what is drawn so far."""
+    """Grows downwards: `y` is the lower edge of what is drawn so far, `lower` that of the last box."""
 
-    width, on_a_line, prefix = WIDTH, ON_A_LINE, ""
+    width, column, on_a_line, prefix = WIDTH, COLUMN, ON_A_LINE, ""
 
     def __init__(self, shown: Shown, say: Say) -> None:
         self.shown, self.say = shown, say
-        self.y = 0.0
+        self.y = self.lower = 0.0
         self.parts: list[str] = []
 
     # versions
@@ -157,7 +157,7 @@ class _Drawing:
         lines, lanes = self.shown.trace, self._lanes()
         at = {lane: LANE / 2 + LANE * number for number, lane in enumerate(lanes)}
         begin = LANE * len(lanes) + PAD
-        columns = int((self.width - begin - NUMBER) / COLUMN)
+        columns = int((self.width - begin - NUMBER) / self.column)
         self.y += PAD
         for lane, x in at.items():
             yield letters(x, self.y + LINE - 4, self._lane(lane), "lane", middle=True, bold=True)
@@ -211,13 +211,13 @@ class _Drawing:
         is_there = any(pair.sort == "row" for pair in pairs)
         entries = [pair for pair in pairs if pair.sort == "entry"]
         body = [self._box(0, self._row_words(name, pairs, where), is_dashed=not is_there)]
-        x = self.width / 2
+        x, lower = self.width / 2, self.lower
         if not entries and is_there and self._lacks_an_entry():
             body.append(self._box(x, self.say(Text("no entry")), is_dashed=True))
         for pair in entries:
             body.append(self._entry(pair, x, is_there=is_there))
-            self.y += LINE + PAD
-        self.y += 0 if entries else LINE + PAD
+            self.y = self.lower
+        self.y = max(self.y, lower)
         return f'<g class="row">{"".join(body)}</g>'
 
     def _row_words(self, name: str, pairs: Sequence[Pair], where: str) -> str:
@@ -246,13 +246,18 @@ class _Drawing:
 
     def _box(self, x: float, words: str, *, is_dashed: bool = False, is_hatched: bool = False) -> str:
         dashes = ' stroke-dasharray="4 3"' if is_dashed else ""
-        frame = f'x="{x + 1:g}" y="{self.y:g}" height="{LINE + 4}" fill="none" stroke="currentColor"{dashes}'
+        inset, width = 34 if is_hatched else 8, self._box_width(x)
+        lines = lines_of(words, int((width - inset) / self.column))
+        frame = (
+            f'x="{x + 1:g}" y="{self.y:g}" height="{LINE * len(lines) + 4}" fill="none" stroke="currentColor"{dashes}'
+        )
         hatch = (
             f'<rect x="{x + 1:g}" y="{self.y:g}" width="26" height="{LINE + 4}" fill="{self._hatch("delete-only")}"/>'
         )
-        inset = 34 if is_hatched else 8
-        box = f'<rect {frame} width="{self._box_width(x):g}" rx="3"/>'
-        return box + (hatch if is_hatched else "") + letters(x + inset, self.y + LINE - 2, words)
+        box = f'<rect {frame} width="{width:g}" rx="3"/>'
+        text = (letters(x + inset, self.y + LINE * (at + 1) - 2, one) for at, one in enumerate(lines))
+        self.lower = self.y + LINE * len(lines) + PAD
+        return box + (hatch if is_hatched else "") + "".join(text)
 
     def _box_width(self, x: float) -> float:
         return self.width / 2 - 70
@@ -289,7 +294,7 @@ class _Drawing:
         return ", ".join(rows) or self.say(Text("nothing"))
 
     def _sentence(self, words: str, name: str, *, bold: bool = False) -> Iterator[str]:
-        lines = lines_of(words, int(self.width / COLUMN / (BOLD if bold else 1)))
+        lines = lines_of(words, int(self.width / self.column / (BOLD if bold else 1)))
         body = [letters(0, self.y + LINE * (at + 1) - 3, one, bold=bold) for at, one in enumerate(lines)]
         self.y += LINE * len(lines) + 4
         yield f'<g class="{name}">{"".join(body)}</g>'
@@ -298,7 +303,7 @@ class _Drawing:
 class _NarrowDrawing(_Drawing):
     """For a phone: the words of a step stand below its arrow, the entries of a row below it."""
 
-    width, on_a_line, prefix = NARROW, 2, "narrow-"
+    width, column, on_a_line, prefix = NARROW, 7.5, 2, "narrow-"
 
     def trace(self) -> Iterator[str]:
         lanes = self._lanes()
@@ -310,7 +315,7 @@ class _NarrowDrawing(_Drawing):
             yield letters(x, y, self._lane(lane), "lane", middle=True, bold=True)
         self.y += PAD + LINE * rows
         for number, line in enumerate(self.shown.trace, 1):
-            yield self._step(number, line, at, NUMBER, int((self.width - NUMBER) / COLUMN))
+            yield self._step(number, line, at, NUMBER, int((self.width - NUMBER) / self.column))
         self.y += PAD
 
     def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
@@ -331,14 +336,14 @@ class _NarrowDrawing(_Drawing):
         is_there = any(pair.sort == "row" for pair in pairs)
         entries = [pair for pair in pairs if pair.sort == "entry"]
         body = [self._box(0, self._row_words(name, pairs, where), is_dashed=not is_there)]
-        self.y += LINE + PAD
+        self.y = self.lower
         bottom = self.y - PAD + 4
         if not entries and is_there and self._lacks_an_entry():
             body.append(self._box(LANE, self.say(Text("no entry")), is_dashed=True))
-            self.y += LINE + PAD
+            self.y = self.lower
         for pair in entries:
             body.append(self._entry_below(pair, bottom, is_there=is_there))
-            self.y += LINE + PAD
+            self.y = self.lower
         self.y += PAD
         return f'<g class="row">{"".join(body)}</g>'
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from catalog.diagrams.lettering import lines_of, width_of
-from lab.diagrams.handout import BOLD, COLUMN, WIDTH, picture_of_session
+from lab.diagrams.handout import BOLD, COLUMN, NARROW, WIDTH, picture_of_session
 from lab.exercises.chapter import Chapter
 from lab.exercises.pictures import decisive_session
 from lab.exercises.reading import BadExercise, read_chapter
@@ -128,6 +128,19 @@ def test_a_chapter_without_tasks_has_no_picture() -> None:
 def test_lines_are_of_a_width(text: str, lines: list[str]) -> None:
     assert lines_of(text, 10) == lines
     assert all(width_of(line) <= 10 for line in lines)
+
+
+@pytest.mark.parametrize("chapter", OF_SESSIONS.values(), ids=list(OF_SESSIONS))
+def test_a_narrow_picture_says_the_same_within_the_width_of_a_phone(chapter: Chapter) -> None:
+    wide = parse(picture_of_session(shown_of(chapter), chapter.id))
+    narrow = parse(picture_of_session(shown_of(chapter), chapter.id, is_narrow=True))
+    for part in ("version", "verdict", "probe", "refused"):
+        assert words(narrow, of=part) == words(wide, of=part)
+    assert len(words(narrow, of="event")) == len(words(wide, of="event"))
+    lines = [one for one in narrow.iter(f"{SVG}text") if one.get("text-anchor") is None]
+    assert all(float(one.get("x", 0)) + width_of(one.text or "") * COLUMN <= NARROW for one in lines)
+    ids = [one.get("id") for picture in (wide, narrow) for one in picture.iter() if one.get("id")]
+    assert len(ids) == len(set(ids)), "both stand in one page"
 
 
 def test_bold_lines_end_before_the_picture_does() -> None:
