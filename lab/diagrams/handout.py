@@ -96,7 +96,8 @@ def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: b
 class _Drawing:
     """Grows downwards: `y` is the lower edge of what is drawn so far, `lower` that of the last box."""
 
-    width, column, on_a_line, prefix = WIDTH, COLUMN, ON_A_LINE, ""
+    width, on_a_line, prefix = WIDTH, ON_A_LINE, ""
+    column: float = COLUMN
 
     def __init__(self, shown: Shown, say: Say) -> None:
         self.shown, self.say = shown, say
@@ -303,7 +304,8 @@ class _Drawing:
 class _NarrowDrawing(_Drawing):
     """For a phone: the words of a step stand below its arrow, the entries of a row below it."""
 
-    width, column, on_a_line, prefix = NARROW, 7.5, 2, "narrow-"
+    width, on_a_line, prefix = NARROW, 2, "narrow-"
+    column = 7.5
 
     def trace(self) -> Iterator[str]:
         lanes = self._lanes()
