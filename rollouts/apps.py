@@ -1,7 +1,4 @@
-"""The Django app of rollouts: its page, the answers that the lab's worker finds, and the lab's sessions over a rollout.
-
-The command needs none of it.
-"""
+"""Adds the page, questions, sessions and exercises of rollouts to the lab. The command needs none of it."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,24 +25,18 @@ class RolloutsConfig(AppConfig):
     name = "rollouts"
 
     def ready(self) -> None:
-        """The lab's queue of questions, its sessions and its exercises take rollouts along."""
         from lab import answerers
 
         answerers.answered_by(ROLLOUT, _answer, places=PLACES)
-        _register()
+        from lab.exercises import grammars
+        from lab.pages import ladder_words, words
+        from lab.sessions import kinds
 
-
-def _register() -> None:
-    """Imports nothing yet: a process pays for a rollout with the first one that it meets."""
-    from lab.exercises import grammars
-    from lab.pages import ladder_words, words
-    from lab.sessions import kinds
-
-    kinds.add_kind(ROLLOUT, _kind, places=PLACES)
-    grammars.add_grammar(ROLLOUT, _grammar)
-    grammars.add_questions(ROLLOUT, _questions)
-    ladder_words.ADDED[ROLLOUT] = _words
-    words.ADDED[ROLLOUT] = _session_words
+        kinds.add_kind(ROLLOUT, _kind, places=PLACES)
+        grammars.add_grammar(ROLLOUT, _grammar)
+        grammars.add_questions(ROLLOUT, _questions)
+        ladder_words.ADDED[ROLLOUT] = _words
+        words.ADDED[ROLLOUT] = _session_words
 
 
 def _kind() -> "AddedKind":

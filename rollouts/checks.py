@@ -1,13 +1,4 @@
-"""The check of a rollout's file as one value: what a page, a command and a test read.
-
-    report = check(text)
-    report.verdict        proved, broken, unknown, or wrong: see report.mistake
-    report.gates          the strip: a gate for each pair of neighbours, green, amber or red
-    report.findings       the shortest trace of each fault, as sentences and as frames
-
-Pure, and deterministic but for `seconds`; `Budget` bounds worlds and processor seconds. Sentences are `Text`s: a page
-renders them in its reader's language, `str` gives English.
-"""
+"""The check of a rollout's file as one value. Pure but for `seconds`; sentences are `Text`s, `str` gives English."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,14 +12,14 @@ from rollouts.narration import Narrator
 from rollouts.repairs.search import Repair, repair_of
 from rollouts.statements.errors import NotModelled
 from rollouts.words import DeployWords, words_of
-from rollouts.worlds.search import Budget, Finding
+from rollouts.worlds.search import Budget
 
 WRONG, NOT_MODELLED = "wrong", "not modelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """The reason why a file was not explored: wrong, or outside of the model. `line` counts from 1; None: unknown."""
+    """Why a file was not explored. `line` counts from 1; None: unknown."""
 
     message: str
     key: str = ""
@@ -40,11 +31,9 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One finding. `kind`: fails, lost, invented, refused, or no rollback; `counts`: it makes the rollout broken.
-
-    `is_yours`: the application has it without a rollout (shown grey). `gate`: deploys done when it happened, the
-    place in the strip. `back_from`: of *no rollback*, the number of deploys done when the release before came back.
-    """
+    """One finding. `kind`: fails, lost, invented, refused, or no rollback; `counts`: it makes the rollout broken;
+    `is_yours`: the application has it without a rollout. `gate`: deploys done when it happened. `back_from`: of *no
+    rollback*, deploys done when the earlier release came back."""
 
     kind: str
     because: str
@@ -86,7 +75,7 @@ class Report:
         return tuple(one for one in self.findings if one.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as data for a script: sentences in English, traces as lines."""
+        """The report for a script: sentences in English, traces as lines."""
         if self.mistake is not None:
             return {"verdict": self.verdict, "mistake": asdict(self.mistake)}
         return {
@@ -94,7 +83,23 @@ class Report:
             "bounds": str(self.bounds),
             "worlds": self.worlds,
             "seconds": round(self.seconds, 3),
-            "findings": [_finding_json(one) for one in self.findings],
+            "findings": [
+                {
+                    "kind": one.kind,
+                    "because": one.because,
+                    "about": one.about,
+                    "counts": one.counts,
+                    "yours_already": one.is_yours,
+                    "release": one.release,
+                    "operation": one.operation,
+                    "deploys_done": one.gate,
+                    "back_from": one.back_from,
+                    "fault": str(one.fault),
+                    "steps": len(one.frames) - 1,
+                    "trace": list(map(str, one.lines)),
+                }
+                for one in self.findings
+            ],
             "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in self.gates],
             "occurred": list(map(str, self.occurred)),
             "holds_up_tried": str(self.tried),
@@ -103,28 +108,9 @@ class Report:
         }
 
 
-def _finding_json(one: Trace) -> dict[str, Any]:
-    return {
-        "kind": one.kind,
-        "because": one.because,
-        "about": one.about,
-        "counts": one.counts,
-        "yours_already": one.is_yours,
-        "release": one.release,
-        "operation": one.operation,
-        "deploys_done": one.gate,
-        "back_from": one.back_from,
-        "fault": str(one.fault),
-        "steps": len(one.frames) - 1,
-        "trace": list(map(str, one.lines)),
-    }
-
-
 def check(text: str, *, rows: int | None = None, budget: Budget | None = None, repair: bool = False) -> Report:
-    """Explore a rollout's file. `rows`: 1 or 2 (None: as many as its statements ask for). `repair`: look for a change
-    of the plan that is proved. Raises `Stopped` if the budget's watch ends it, and nothing for a file that is wrong:
-    see `Report.mistake`.
-    """
+    """Explores a file. `rows`: 1 or 2 (None: as many as its statements ask for). `repair`: search for a proved
+    change of the plan. Raises `Stopped` if the budget's watch ends it; a wrong file is `Report.mistake`."""
     try:
         rollout = rollout_of(text)
         answer = answer_of(rollout, rows=rows, budget=budget)
@@ -146,28 +132,27 @@ def report_of(answer: Answer, repair: Repair | None = None) -> Report:
         answer.outcome.worlds,
         answer.outcome.seconds,
         answer.gates,
-        tuple(_trace(answer, one, narrator) for one in answer.outcome.findings),
+        tuple(
+            Trace(
+                one.kind if one.back_from is None else "no rollback",
+                one.kind,
+                one.found.about,
+                counts(one, answer.rollout),
+                one.is_yours,
+                one.release,
+                one.operation,
+                one.done,
+                one.back_from,
+                narrator.fault(one),
+                tuple(narrator.trace(one)),
+                tuple(frames_of(answer.model, one)),
+            )
+            for one in answer.outcome.findings
+        ),
         tuple(narrator.occurred(answer.outcome)),
         answer.hold_ups,
         tried(answer.rollout.database),
         tuple(words_of(answer.model)),
         repair,
         answer,
-    )
-
-
-def _trace(answer: Answer, finding: Finding, narrator: Narrator) -> Trace:
-    return Trace(
-        finding.kind if finding.back_from is None else "no rollback",
-        finding.kind,
-        finding.found.about,
-        counts(finding, answer.rollout),
-        finding.is_yours,
-        finding.release,
-        finding.operation,
-        finding.done,
-        finding.back_from,
-        narrator.fault(finding),
-        tuple(narrator.trace(finding)),
-        tuple(frames_of(answer.model, finding)),
     )

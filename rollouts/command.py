@@ -1,7 +1,4 @@
-"""`python -m rollouts check FILE`: is this order of deploys safe?
-
-Needs Python and the parser only (`requirements-rollouts.txt`).
-"""
+"""`python -m rollouts check FILE`: is this order of deploys safe? Needs requirements-rollouts.txt only."""
 
 import argparse
 import json
@@ -49,17 +46,15 @@ def add_arguments(main: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code: 0 proved, 1 broken, 2 file wrong, 3 bounds reached, 4 not modelled."""
+    """Exit code: 0 proved, 1 broken, 2 file wrong, 3 bounds reached, 4 not modelled."""
     return run(parser().parse_args(arguments))
 
 
 def run(options: argparse.Namespace) -> int:
-    """The same for arguments that are read already."""
     return checked(options) if options.command == "check" else templates(options)
 
 
 def checked(options: argparse.Namespace) -> int:
-    """Explore the file and print the answer."""
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -80,7 +75,7 @@ def checked(options: argparse.Namespace) -> int:
 
 
 def _print(text: str) -> None:
-    """Print an answer. A reader that stops early, such as `head`, changes neither the answer nor the exit code."""
+    """A reader that stops early, such as `head`, changes neither the answer nor the exit code."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -95,7 +90,6 @@ def _json(report: Report, options: argparse.Namespace) -> dict[str, object]:
 
 
 def templates(options: argparse.Namespace) -> int:
-    """List the templates, or print one: its TOML text, or pgroll's recipe."""
     if options.name is None:
         width = max(map(len, BY_NAME))
         for one in TEMPLATES:

@@ -1,18 +1,7 @@
 """The file that describes a rollout: tables, values, releases, deploys in their order.
 
-    database = "postgresql 18"
-    tables   = "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL)"
-    key      = "id"
-    [values]
-    name = ["Ann", "Bob"]
-    [before]
-    release = "1"
-    does.rename = "UPDATE users SET name = :name WHERE id = :id"
-    [[deploy]]
-    schema = "ALTER TABLE users ADD COLUMN full_name text"
-
-Names are the contract: a parameter or a column of a result that stands in `[values]` is what the application means. A
-mistake is refused with its line, its key and what would be right.
+A parameter or result column that stands in `[values]` is what the application means. Mistakes are refused with their
+line, their key and what would be right. Example: docs/reference/rollouts.md.
 """
 
 import difflib
@@ -36,7 +25,7 @@ DEPLOYS_MAX, OPERATIONS_MAX, STATEMENTS_MAX, VALUES_MAX = 40, 20, 8, 4
 
 
 class FileMistake(ValueError):
-    """The file is wrong: the line where it is known, the key, what is wrong with it and what would be right."""
+    """The file is wrong: line (if known), key, and what would be right."""
 
     def __init__(self, key: str, message: str, line: int | None = None) -> None:
         super().__init__(f"{f'line {line}: ' if line else ''}{f'{key}: ' if key else ''}{message}")
@@ -61,8 +50,6 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A version of the application: its operations by name."""
-
     name: str
     operations: Mapping[str, Operation]
 
@@ -76,7 +63,7 @@ class SchemaDeploy:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDeploy:
-    """A release rolls out: beside the one before it, then alone; `is_beside`: until a deploy takes that one away."""
+    """Rolls out a release beside the one before, then alone; `is_beside`: until a GoneDeploy."""
 
     release: Release
     is_beside: bool = False
@@ -84,14 +71,14 @@ class ReleaseDeploy:
 
 @dataclass(frozen=True, slots=True)
 class GoneDeploy:
-    """The release that still ran beside the newest one is gone."""
+    """The older of two running releases ends."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillDeploy:
-    """Statements that run once for each key, in one transaction each; a first SELECT reads in the application."""
+    """Statements that run once for each key, each in a transaction; a first SELECT reads in the application."""
 
     statements: tuple[Statement, ...]
     by_key: bool
@@ -110,7 +97,7 @@ Deploy = SchemaDeploy | ReleaseDeploy | GoneDeploy | BackfillDeploy | TriggerDep
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A rollout as its author wrote it. `source` is the file's own data, from which a changed one can be made."""
+    """`source` is the file's own data, from which repairs make changed files."""
 
     tables: tuple[str, ...]
     key: str
@@ -126,7 +113,7 @@ class Rollout:
 
     @property
     def is_on_lab(self) -> bool:
-        """True for Schema Lab: versions of its planner, two in use at once, and SERIALIZABLE transactions."""
+        """True for Schema Lab: the planner's versions, two in use at once; transactions are SERIALIZABLE."""
         return self.database == SCHEMA_LAB
 
 
@@ -140,7 +127,7 @@ _OPERATION = ("sql", "autocommit", "gone", "lingers", "prepared")
 
 
 def rollout_of(text: str) -> Rollout:
-    """The rollout that the file describes. Raises `FileMistake`, `NotModelled`."""
+    """Raises `FileMistake`, `NotModelled`."""
     try:
         body = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -154,12 +141,12 @@ def rollout_of(text: str) -> Rollout:
 
 
 def rollout_from(body: Mapping[str, Any]) -> Rollout:
-    """The same from the data of a file. Raises `FileMistake` without a line, `NotModelled`."""
+    """The rollout from a file's data. Raises `FileMistake` without a line, `NotModelled`."""
     return _Reader(body).rollout()
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """The line on which a key stands, "deploy.3.does.rename" the third deploy's, or its nearest parent."""
+    """The line of a key such as "deploy.3.does.rename", or of its nearest parent."""
     places: dict[str, int] = {}
     section, deploys = "", 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -182,8 +169,6 @@ def _line_of(text: str, key: str) -> int | None:
 
 
 class _Reader:
-    """Reads the data of one file, part by part."""
-
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self._releases: dict[str, Release] = {}
@@ -306,7 +291,7 @@ class _Reader:
             raise NotModelled(f"{at}: {error}") from None
 
     def _check_parameters(self, statements: tuple[Statement, ...], at: str) -> None:
-        """Each parameter is the key, stands in [values], or comes from a statement before."""
+        """Each parameter is the key, stands in [values], or comes from an earlier statement."""
         known = {self._key, *self._names}
         for statement in statements:
             for name in statement.parameters:
@@ -392,6 +377,5 @@ class _Reader:
 
 
 def _flows(statement: Statement, statements: tuple[Statement, ...]) -> bool:
-    """True for a statement whose parameters come from queries before it: it is bound to their row."""
     outputs = {output.name for one in statements if isinstance(one, Query) for output in one.outputs}
     return bool(outputs & set(statement.parameters))

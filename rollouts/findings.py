@@ -13,7 +13,7 @@ PROVED, BROKEN, UNKNOWN = "proved", "broken", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A point between two deploys. `color`: red where something breaks, amber where there is no rollback from."""
+    """A point between two deploys. `color`: red if something breaks, amber if there is no rollback."""
 
     done: int
     releases: tuple[str, ...]
@@ -22,8 +22,6 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of the exploration."""
-
     rollout: Rollout
     model: Model
     outcome: Outcome
@@ -38,12 +36,12 @@ class Answer:
 
 
 def counts(finding: Finding, rollout: Rollout) -> bool:
-    """True for a finding that makes the rollout broken: not the application's own, nor a rollback not asked for."""
+    """True if a finding breaks the rollout: not *yours already*, nor a rollback after `rollback_until`."""
     return not finding.is_yours and (finding.back_from is None or finding.back_from <= rollout.rollback_until)
 
 
 def answer_of(rollout: Rollout, *, rows: int | None = None, budget: Budget | None = None) -> Answer:
-    """Explore the rollout. Raises `NotModelled`."""
+    """Raises `NotModelled`."""
     model = Model(rollout, rows)
     if model.rows_needed < len(model.keys):  # no statement ties them together: their product adds no behaviour
         model = Model(rollout, model.rows_needed)
@@ -71,7 +69,6 @@ def _gates(model: Model, outcome: Outcome) -> tuple[Gate, ...]:
 
 
 def title_of(answer: Answer) -> Text:
-    """The verdict in one sentence."""
     if answer.verdict == PROVED:
         return Text("proved: no schedule of {worlds} worlds breaks this rollout", {"worlds": answer.outcome.worlds})
     if answer.verdict == UNKNOWN:

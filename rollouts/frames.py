@@ -1,11 +1,5 @@
 """A trace as frames: after each step the rows, the transactions under way, and the values that users gave last.
-
-    frame 0      the start: the rows that `tables` put
-    frame n      after step n; the deploys done, the releases that run
-    last frame   the fault: the world in which the last step was taken, and the fault in a sentence
-
-A page draws one frame after the other; nothing in a frame refers to the model.
-"""
+Frame 0 is the start, the last one has the fault. Nothing in a frame refers to the model."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +13,7 @@ from rollouts.worlds.world import BACKFILL, Step, Transaction, World
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its identity, its cells as text. `writer` is empty once it is committed, else the call that wrote it."""
+    """`writer`: the call that wrote the row, "" once it is committed."""
 
     identity: str
     cells: tuple[str, ...]
@@ -29,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """A table of the stage's schema: its columns, its committed rows, then the rows that are not committed."""
+    """A table: its columns, its committed rows, then the others."""
 
     name: str
     columns: tuple[str, ...]
@@ -38,7 +32,7 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A transaction under way: its release (empty for a backfill), call, next statement, and locked rows."""
+    """A transaction under way; `release` is empty for a backfill."""
 
     release: str
     call: str
@@ -49,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The values that users gave last for one key; no pairs and `exists` False: there is no such row."""
+    """The values that users gave last for one key; `exists` False: no such row."""
 
     key: str
     exists: bool
@@ -58,10 +52,8 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The picture after one step. `actor`: start, deploy, backfill, release or rollback.
-
-    `deploy` is the number of the deploy under way or next, from 1; `done` counts those that have ended.
-    """
+    """`actor`: start, deploy, backfill, release or rollback. `deploy`: the one under way or next, from 1; `done`:
+    ended."""
 
     actor: str
     text: Text
@@ -75,7 +67,7 @@ class Frame:
     fault: Text = NOTHING
 
     def to_json(self) -> dict[str, object]:
-        """The frame as JSON; texts as `catalog.text.message.to_json` writes them, so that a page can translate."""
+        """Texts as `catalog.text.message.to_json` writes them, so that a page can translate."""
         return {
             "actor": self.actor,
             "text": to_json(self.text),
@@ -104,7 +96,6 @@ class Frame:
 
 
 def frames_of(model: Model, finding: Finding) -> Iterator[Frame]:
-    """The frames of a finding's trace."""
     narrator = Narrator(model)
     is_back = False
     yield _frame(model, narrator, finding.worlds[0], None, is_back)

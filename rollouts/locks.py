@@ -1,11 +1,6 @@
 """Locks of schema statements on PostgreSQL, whether they read or rewrite the table, and what to use instead.
 
-This is known, not explored: each row is held against a real PostgreSQL by a test (`pg_locks`, the relation's file).
-Without it a proof beside an ALTER TYPE that stops a site for an hour would mislead.
-
-    ACCESS EXCLUSIVE            waits for everybody, and everybody waits for it, reads too
-    SHARE ROW EXCLUSIVE, SHARE  writers wait
-    SHARE UPDATE EXCLUSIVE      reads and writes go on
+Not explored: a test holds each row against a real PostgreSQL (`pg_locks`, the relation's file).
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,8 +30,6 @@ MOMENT = Text("Short by itself, but it queues behind open transactions: set lock
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The lock and the work of one kind of schema statement."""
-
     name: str
     example: str
     lock: str
@@ -47,8 +40,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class HoldUp:
-    """A statement of a rollout under its rule."""
-
     deploy: int
     text: str
     rule: Rule
@@ -135,7 +126,6 @@ BY_NAME = {rule.name: rule for rule in RULES}
 
 
 def hold_ups(model: Model) -> Iterator[HoldUp]:
-    """The statements of a rollout that hold others up, and how; on Schema Lab none does."""
     if model.rollout.is_on_lab:
         return
     schemas = {(stage.done, stage.text): stage.schema for stage in model.stages}
@@ -163,7 +153,6 @@ def _is_checked(text: str, schema: Schema) -> bool:
 
 
 def tried(database: str) -> Text:
-    """The version of PostgreSQL on which the table was tried, beside the one that the rollout names."""
     if database == SCHEMA_LAB:
         return Text("on Schema Lab no statement waits for a schema change")
     if database in ("postgresql", TRIED_ON.lower()):
@@ -172,7 +161,7 @@ def tried(database: str) -> Text:
 
 
 def rules_of(text: str, schema: Schema) -> tuple[str, ...]:
-    """The names of the rules that a statement falls under in a schema; none for CREATE TABLE and for rows."""
+    """The names of a statement's rules; none for CREATE TABLE and for rows."""
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
     body = getattr(node, kind)
@@ -193,7 +182,6 @@ def rules_of(text: str, schema: Schema) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def postgres_names() -> dict[str, dict[int, str]]:
-    """The names of the numbers in PostgreSQL's grammar."""
     from postgast import pg_query_pb2 as pb
 
     return {
@@ -219,23 +207,12 @@ STABLE = frozenset(
 
 
 def _calls(node: Any) -> Iterator[str]:
-    """The names of the functions that an expression calls, at any depth."""
     for field, value in node.ListFields():
         if field.name == "func_call":
             yield value.funcname[-1].string.sval
         for part in value if field.is_repeated else (value,):
             if field.message_type is not None:
                 yield from _calls(part)
-
-
-def _retyped(old: Type | None, new: str, size: int | None) -> str:
-    """The rule of another type, without USING: the rows stay where every old value is a new one as it is stored."""
-    match old:
-        case Type("varchar" | "text") if new == "text" or (new == "varchar" and size is None):
-            return "varchar to text"
-        case Type("varchar", before) if new == "varchar" and before is not None and size is not None and before <= size:
-            return "longer varchar"
-    return "change type"
 
 
 def _rule(command: Any, types: Mapping[str, Type]) -> str:
@@ -256,7 +233,16 @@ def _rule(command: Any, types: Mapping[str, Type]) -> str:
             return "change type"
         wanted = definition.column_def.type_name
         sizes = [one.a_const.ival.ival for one in wanted.typmods]
-        return _retyped(types.get(command.name), wanted.names[-1].string.sval, sizes[0] if sizes else None)
+        new = wanted.names[-1].string.sval
+        size = sizes[0] if sizes else None
+        match types.get(command.name):
+            case Type("varchar" | "text") if new == "text" or (new == "varchar" and size is None):
+                return "varchar to text"
+            case Type("varchar", before) if (
+                new == "varchar" and before is not None and size is not None and before <= size
+            ):
+                return "longer varchar"
+        return "change type"
     constraint = definition.constraint
     names = {6: "add check", 7: "add primary key", 8: "add unique", 10: "add foreign key"}
     if constraint.contype == 2:

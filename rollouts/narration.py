@@ -19,7 +19,6 @@ FOLD_FROM = 3
 
 
 def shown(value: Value) -> str:
-    """A value as a reader sees it."""
     return "NULL" if value is None else text_of(value) or "''"
 
 
@@ -28,13 +27,11 @@ def _pairs(pairs: tuple[tuple[str, Value], ...]) -> str:
 
 
 class Narrator:
-    """Puts the steps of one model into sentences."""
-
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def step(self, step: Step) -> Text:
-        """One step with its outcome; the fault that ends a trace has a sentence of its own."""
+        """One step with its outcome; faults have sentences of their own."""
         stage = self._model.stages[step.stage]
         values: dict[str, str | int | Text] = {"number": stage.done + 1, "what": stage.text}
         match step.kind:
@@ -72,7 +69,7 @@ class Narrator:
         return Text("deploy {number}: the backfill writes {row}", values)
 
     def call(self, of: Step | Transaction) -> str:
-        """A call of an operation with what its user gave: `rename(id = 1, name = Bob)`."""
+        """`rename(id = 1, name = Bob)`."""
         asked = self._model.asked(of.release or 0, of.operation) or {self._model.rollout.key}
         return f"{of.operation}({_pairs(tuple(pair for pair in of.environment if pair[0] in asked))})"
 
@@ -99,7 +96,7 @@ class Narrator:
         return Text("release {release}: {call}", values)
 
     def trace(self, finding: Finding) -> Iterator[Text]:
-        """The steps to the fault, one line each; deploys in which nothing else happened are one line."""
+        """The steps to the fault, one line each; deploys in which nothing else happened share a line."""
         deploys: list[Step] = []
         for step in (*finding.steps, None):
             if step is not None and step.release is None and step.kind != "back" and step is not finding.steps[-1]:
@@ -166,7 +163,7 @@ class Narrator:
         )
 
     def occurred(self, outcome: Outcome) -> list[Text]:
-        """Events of some schedule, without which a proof would say little."""
+        """Events that some schedule reached; a proof without them says little."""
         ran = {fact[1:] for fact in outcome.occurred if fact[0] == "ran"}
         texts = []
         readers = sorted(fact[1] for fact in outcome.occurred if fact[0] == "read what another wrote")

@@ -1,12 +1,9 @@
-"""The statements of an ORM, from the columns that a release knows.
+"""The statements of an ORM, from the columns that a release knows. Django inserts and selects every column by name and
+saves all that it read; Rails and SQLAlchemy save the changed column only.
 
     orm = { style = "django", table = "users", columns = ["id", "name", "full_name"], means = { full_name = "name" } }
 
-    django       inserts and selects every column by name; a save writes all columns that it read
-    rails        the same, but a save writes the changed column only
-    sqlalchemy   as rails
-
-`means` says which column holds which value of `[values]`; a column of the same name needs no line.
+`means` names the value of `[values]` that a column holds; the same name needs no line.
 """
 
 from collections.abc import Mapping
@@ -16,11 +13,11 @@ STYLES = ("django", "rails", "sqlalchemy")
 
 
 class BadOrm(ValueError):
-    """A description of an ORM that says too little, with what is missing."""
+    """A description that lacks something."""
 
 
 def operations_of(part: Any, key: str) -> dict[str, Any]:
-    """The operations create, show and save, as they would stand in a file. Raises `BadOrm`."""
+    """The operations create, show and save, as in a file. Raises `BadOrm`."""
     if not isinstance(part, Mapping) or not {"style", "table", "columns"} <= set(part):
         raise BadOrm("style, table and columns are needed")
     if unknown := set(part) - {"style", "table", "columns", "means"}:

@@ -20,7 +20,7 @@ def _groups(report: Report) -> Iterator[tuple[str, list[Trace]]]:
 
 
 def as_text(report: Report, *, searched: bool = False, words: bool = False) -> str:
-    """The report in lines of plain text. `searched`: a repair was looked for. `words`: those of tools, too."""
+    """`searched`: a repair was looked for. `words`: include those of Alembic and Django."""
     lines = [str(report.title), f"bounds: {report.bounds}"]
     for heading, traces in _groups(report):
         if traces and heading:
@@ -53,7 +53,6 @@ def _how(held: HoldUp) -> str:
 
 
 def _words(report: Report) -> Iterator[str]:
-    """The deploys of the database in the words of Alembic and of Django."""
     for tool in ("alembic", "django"):
         yield f"in {tool.capitalize()}'s words:"
         for one in report.words:

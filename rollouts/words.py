@@ -1,11 +1,10 @@
-"""The deploys of a rollout in the words of migration tools: Alembic and Django for each, pgroll where it has a recipe.
+"""The deploys of a rollout in the words of Alembic and Django, and pgroll's recipe of a template.
 
     ALTER TABLE users ADD COLUMN full_name text
     Alembic    op.add_column("users", sa.Column("full_name", sa.Text()))
     Django     migrations.AddField("users", "full_name", models.TextField(null=True))
 
-A statement for which a tool has no word of its own is given as SQL, which both tools run as it is. pgroll carries a
-whole recipe out, with views and triggers of its own: its words stand beside a template, not beside a deploy.
+A statement without a word of its own stays SQL, which both tools run.
 """
 
 import json
@@ -24,8 +23,6 @@ from rollouts.worlds.model import Model
 
 @dataclass(frozen=True, slots=True)
 class DeployWords:
-    """One deploy, by its number from 1, its statements, and the same in lines of Alembic and of Django."""
-
     deploy: int
     texts: tuple[str, ...]
     alembic: tuple[str, ...]
@@ -33,7 +30,6 @@ class DeployWords:
 
 
 def words_of(model: Model) -> Iterator[DeployWords]:
-    """The words of each deploy of the database; a release has none."""
     for number, deploy in enumerate(model.rollout.deploys, 1):
         match deploy:
             case ReleaseDeploy() | GoneDeploy():
@@ -63,7 +59,7 @@ def _run_sql(text: str) -> str:
 
 
 def _backfill_words(texts: tuple[str, ...], by_key: bool, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Statements of a backfill: one transaction for each key, so neither tool may put a transaction around all."""
+    """One transaction for each key, so neither tool may put a transaction around all."""
     if not by_key:
         return tuple(map(_execute, texts)), tuple(map(_run_sql, texts))
     alembic = [f"for {key} in keys:  # each a transaction of its own: op.get_context().autocommit_block()"]
@@ -77,7 +73,6 @@ def _backfill_words(texts: tuple[str, ...], by_key: bool, key: str) -> tuple[tup
 
 
 def _named(text: str) -> str:
-    """The text with `%(name)s` in place of `:name`."""
     sql, names = numbered(text.replace("%", "%%"))
     for place in range(len(names), 0, -1):
         sql = sql.replace(f"${place}", f"%({names[place - 1]})s")
@@ -85,7 +80,6 @@ def _named(text: str) -> str:
 
 
 def _schema_words(text: str, schema: Schema) -> tuple[str, str]:
-    """One schema statement: Alembic's word and Django's, or SQL where there is none."""
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
     found: tuple[str | None, str | None] = (None, None)
@@ -111,7 +105,9 @@ def _rename(node: Any) -> tuple[str, str]:
 def _index(node: Any, text: str) -> tuple[str | None, str | None]:
     columns = [part.index_elem.name for part in node.index_params]
     if not node.idxname or not all(columns) or node.HasField("where_clause"):
-        return _outside(text, node.concurrent), _run_sql(text)
+        return (
+            f"with op.get_context().autocommit_block(): {_execute(text)}" if node.concurrent else _execute(text)
+        ), _run_sql(text)
     more = ", unique=True" if node.unique else ""
     names = ", ".join(map(_quoted, columns))
     table = _quoted(node.relation.relname)
@@ -119,10 +115,6 @@ def _index(node: Any, text: str) -> tuple[str | None, str | None]:
         return f"op.create_index({_quoted(node.idxname)}, {table}, [{names}]{more})", None
     word = f"op.create_index({_quoted(node.idxname)}, {table}, [{names}]{more}, postgresql_concurrently=True)"
     return f"with op.get_context().autocommit_block(): {word}", _run_sql(text)
-
-
-def _outside(text: str, is_concurrent: bool) -> str:
-    return f"with op.get_context().autocommit_block(): {_execute(text)}" if is_concurrent else _execute(text)
 
 
 _TYPES = {
@@ -139,7 +131,7 @@ _TYPES = {
 
 
 def _types(kind: Type, options: str = "") -> tuple[str, str] | None:
-    """A type in SQLAlchemy and as a field of Django; None for one without a plain equivalent in both."""
+    """A type in SQLAlchemy and as a field of Django; None without a plain equivalent in both."""
     if kind.name == "varchar" and kind.size:
         more = f"max_length={kind.size}" + (f", {options}" if options else "")
         return f"sa.String({kind.size})", f"models.CharField({more})"
@@ -249,6 +241,6 @@ columns and two triggers while both versions run. Whether `up` and `down` are ea
 
 
 def pgroll_of(template: str) -> str:
-    """The migration of a template as pgroll's JSON, or empty where it has no recipe."""
+    """A template's migration as pgroll's JSON; "" without a recipe."""
     operations = PGROLL.get(template)
     return json.dumps({"operations": list(operations)}, indent=2) if operations else ""

@@ -1,10 +1,5 @@
-"""Orders of deploys that learners build: every safe one counts that comes to the same end.
-
-    elements = "rename"                          the lesson
-    solution = ["add", "both", "copy", ..]       a safe order of some of its deploys, by their titles
-
-Safe is not enough: the last release and the last schema must be those of the solution.
-"""
+"""Orders of deploys that learners build. An order is right if it is safe and ends with the last release and the last
+schema of the task's solution, a list of the lesson's deploys by their titles."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +12,7 @@ from lab.exercises.judgement import Judgement
 from lab.explorer.spaces.search import Budget as LabBudget
 from lab.explorer.spaces.search import Progress, Watch
 from lab.sessions.shown import Text
-from rollouts.findings import BROKEN, PROVED, Answer
+from rollouts.findings import BROKEN, PROVED
 from rollouts.lessons import plans
 from rollouts.lessons.film import played_of
 from rollouts.lessons.sessions import ROLLOUT
@@ -36,7 +31,7 @@ def check(task: Design, lines: Sequence[str]) -> None:
 
 
 def judge(task: Design, lines: Sequence[str], budget: LabBudget, watch: Watch | None) -> Judgement:
-    """The judgement of an order. Raises `Malformed`."""
+    """Raises `Malformed`."""
     check(task, lines)
     explored = 0
 
@@ -60,15 +55,10 @@ def judge(task: Design, lines: Sequence[str], budget: LabBudget, watch: Watch | 
         )
     if found.verdict != PROVED:
         return Judgement(Outcome.UNKNOWN, bounds=bounds, why=Text("it gave up after {n} states", {"n": explored}))
-    if not _arrives(found, task):
+    if _end(found.model) != _end(plans.model_of(task.elements, "", task.solution)):
         why = Text("nothing breaks, but the rollout has not come to its end")
         return Judgement(Outcome.WRONG, (why,), bounds=bounds, played=played)
     return Judgement(Outcome.RIGHT, bounds=bounds, played=played)
-
-
-def _arrives(found: Answer, task: Design) -> bool:
-    """True if the last release and the columns of the last schema are those of the task's solution."""
-    return _end(found.model) == _end(plans.model_of(task.elements, "", task.solution))
 
 
 def _end(model: Model) -> tuple[str, dict[str, frozenset[str]]]:
@@ -82,7 +72,7 @@ def reveal(task: Design, lines: Sequence[str], judgement: Judgement) -> Start:
 
 
 def grammar(*, places: tuple[str, ...], worded: Callable[[Text], str]) -> Grammar:
-    """The grammar; `worded` puts the text of a tile into the reader's words."""
+    """`worded` translates the text of a tile."""
 
     def tiles(task: Design) -> tuple[Tile, tuple[Tile, ...]]:
         before = str(plans.body_of(task.elements)["before"]["release"])
@@ -100,7 +90,6 @@ def _tile(lesson: str, title: str, worded: Callable[[Text], str]) -> Tile:
 
 
 def tile_text(body: Mapping[str, Any]) -> Text:
-    """A deploy of a file in a few words."""
     if "release" in body:
         return Text("release {name}", {"name": str(body["release"])})
     if "gone" in body:

@@ -1,12 +1,6 @@
-"""A world as the stage draws it.
-
-versions   releases; a column is in a state for each, as an element is in one for each version:
-               release 1   name public      full_name absent          reads and writes it; does not know it
-               release 2   name public      full_name write-only      writes it, and reads the other
-nodes      two servers: n2 changes over to a release when it starts, n1 when the one before is gone
-pairs      rows with their values
-plan       the deploys
-"""
+"""A world on the stage: releases are versions, rows are pairs, deploys are the plan. A release reads public columns,
+only writes write-only ones and does not know absent ones. n2 changes over when a release starts, n1 when the earlier
+ends."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -35,7 +29,7 @@ SERVERS = ("n1", "n2")
 
 
 class _Place(NamedTuple):
-    """A row, or one of its values, in a table; the column of a row itself is ""."""
+    """A row, or one of its values; the column of the row itself is ""."""
 
     table: str
     row: str
@@ -63,7 +57,7 @@ def cluster_of(model: Model, world: World, before: World) -> Cluster:
             name,
             "running",
             tuple(Lease(table, number + 1, is_live=True) for table in tables),
-            tuple(_transactions(model, world, number, tables)) if _serves(name, number, stage.running) else (),
+            tuple(_transactions(model, world, number, tables)) if (server_of(number, stage.running) == name) else (),
         )
         for name, number in zip(SERVERS, (stage.running[0], newest), strict=True)
     )
@@ -71,16 +65,11 @@ def cluster_of(model: Model, world: World, before: World) -> Cluster:
 
 
 def server_of(release: int, running: tuple[int, ...]) -> str:
-    """The server that runs a release; of one that both run the first."""
     return SERVERS[-1] if len(running) > 1 and release == running[-1] else SERVERS[0]
 
 
-def _serves(name: str, release: int, running: tuple[int, ...]) -> bool:
-    return server_of(release, running) == name
-
-
 def _columns(model: Model) -> dict[str, tuple[str, ...]]:
-    """The columns of each table but its key, in the order in which they come, those too that are dropped."""
+    """The columns of each table but its key in order of appearance, dropped ones included."""
     found: dict[str, dict[str, None]] = {}
     for stage in model.stages:
         for table in stage.schema.values():
@@ -90,7 +79,6 @@ def _columns(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _state(model: Model, release: Release, table: str, column: str) -> State:
-    """The state of a column for a release: a reader's is public, a writer's write-only, a stranger's absent."""
     statements = [one for operation in release.operations.values() for one in operation.statements]
     own = [one for one in statements if one.table == table]
     reads = any(
@@ -136,7 +124,6 @@ def _pairs(model: Model, world: World, before: World) -> Iterator[Pair]:
 
 
 def _values(model: Model, world: World) -> dict[_Place, str]:
-    """The committed rows and their values, by their places."""
     schema, known = model.stages[world.stage].schema, _columns(model)
     found: dict[_Place, str] = {}
     for table, items in model.shown_rows(world):

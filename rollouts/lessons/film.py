@@ -1,9 +1,5 @@
-"""A run as the ladder's player plays it: a trace of the explorer's, or a quiet run through every deploy.
-
-tile      a deploy, in the order of the plan; the ground is the release that ran before
-n1, n2    two servers, on the tile of the release that they run
-left      rows, right what users gave last
-"""
+"""A run for the ladder's player: a trace, or a quiet run through every deploy. A tile is a deploy; n1 and n2 stand
+on the tile of the release that they run; left are rows, right the values that users gave last."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,7 +25,7 @@ Steps = Sequence[tuple[Step, World]]
 
 
 def played_of(answer: Answer) -> Played | None:
-    """The run that shows an answer: its shortest trace, or a quiet run; None where it is unknown."""
+    """The shortest trace of an answer, or a quiet run; None if it is unknown."""
     verdict = VERDICTS.get(answer.verdict)
     if verdict is None:
         return None
@@ -38,7 +34,6 @@ def played_of(answer: Answer) -> Played | None:
 
 
 def trace_frames(model: Model, finding: Finding) -> tuple[Frame, ...]:
-    """The frames of a finding; the last one has the fault."""
     after = (*finding.worlds[1:], finding.worlds[-1])
     frames = list(_frames(model, list(zip(finding.steps, after, strict=True))))
     last = frames[-1]
@@ -51,7 +46,7 @@ def trace_frames(model: Model, finding: Finding) -> tuple[Frame, ...]:
 
 
 def quiet_frames(model: Model) -> tuple[Frame, ...]:
-    """A run without a fault through every deploy: between two deploys each running release writes, the others read."""
+    """A run without a fault: between two deploys each running release writes and the others read."""
     return tuple(_frames(model, list(_quiet(model))))
 
 
@@ -68,7 +63,7 @@ def _quiet(model: Model) -> Iterator[tuple[Step, World]]:
 
 
 def _next(model: Model, world: World, done: set[tuple[int, int, str]]) -> tuple[Step, World] | None:
-    """The next step: what is under way first, then each operation that may run once, then the deploy."""
+    """The next step: transactions first, then each operation that may run once, then the deploy."""
     deploys: list[tuple[Step, World]] = []
     for step, outcome in model.steps(world):
         if isinstance(outcome, Found | Waits):
@@ -85,7 +80,6 @@ def _next(model: Model, world: World, done: set[tuple[int, int, str]]) -> tuple[
 
 
 def _is_worth(model: Model, world: World, step: Step, after: World) -> bool:
-    """A write that changes what is meant, or a read of a row that is there, while two releases run or at the ends."""
     running = model.stages[world.stage].running
     if (
         step.release is None
@@ -111,7 +105,8 @@ def _frames(model: Model, steps: Steps) -> Iterator[Frame]:
 def _frame(model: Model, world: World, sentence: Text, step: Step | None, is_back: bool) -> Frame:
     stage = model.stages[world.stage]
     running = (stage.running[0] - 1, *stage.running) if is_back else stage.running
-    places = _places(model)
+    deploys = enumerate(model.rollout.deploys)
+    places = (GROUND, *(number for number, one in deploys if isinstance(one, ReleaseDeploy)))
     uses = {name: places[number] for name, number in zip(SERVERS, (running[0], running[-1]), strict=True)}
     tile = GROUND if step is None else model.stages[step.stage].done
     return Frame(
@@ -131,12 +126,6 @@ def _actor(step: Step | None, running: tuple[int, ...]) -> str:
     if step.release is None:
         return PUBLISHER
     return FILLER if step.release == BACKFILL else server_of(step.release, running)
-
-
-def _places(model: Model) -> tuple[int, ...]:
-    """The tile of each release, the ground of the first."""
-    deploys = enumerate(model.rollout.deploys)
-    return (GROUND, *(number for number, one in deploys if isinstance(one, ReleaseDeploy)))
 
 
 def _rows(model: Model, world: World) -> Iterator[Cell]:

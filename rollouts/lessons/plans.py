@@ -1,7 +1,7 @@
-"""The lessons' rollouts: files beside this one. A deploy is known by its title, and deploys come in any order.
+"""The lessons' rollouts: files beside this one. Deploys are known by their titles and come in any order.
 
 plan_of("rename", "", ("add", "both", "copy"))     these deploys of rename.toml, in this order
-plan_of("", "tables = ..", ())                     a rollout of somebody's own
+plan_of("", "tables = ..", ())                     the text of a file
 """
 
 import tomllib
@@ -25,11 +25,11 @@ BUDGET = Budget(worlds=20_000, seconds=60.0)
 
 
 class BadPlan(ValueError):
-    """There is no such lesson or deploy, or its rollout cannot be explored; says what would be right."""
+    """No such lesson or deploy, or its rollout cannot be explored; says what would be right."""
 
 
 def body_of(lesson: str) -> Mapping[str, Any]:
-    """The data of a lesson's file. Raises `BadPlan`."""
+    """Raises `BadPlan`."""
     if lesson not in LESSONS:
         raise BadPlan(f"there is no rollout {lesson[:60]!r}; there are: {', '.join(LESSONS)}")
     return _body(lesson)
@@ -42,7 +42,7 @@ def _body(lesson: str) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=MODELS_MAX)
 def plan_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Rollout:
-    """The rollout of a lesson with these deploys (none: all of them), or that of a file. Raises `BadPlan`."""
+    """A lesson with these deploys (none: all), or a file. Raises `BadPlan`."""
     try:
         if text:
             return rollout_of(text)
@@ -58,7 +58,7 @@ def plan_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Rollout:
 
 @lru_cache(maxsize=MODELS_MAX)
 def model_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Model:
-    """The model of such a rollout, with as many rows as its statements ask for. Raises `BadPlan`."""
+    """With as many rows as the statements ask for. Raises `BadPlan`."""
     rollout = plan_of(lesson, text, deploys)
     try:
         model = Model(rollout)
@@ -68,7 +68,7 @@ def model_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Model:
 
 
 def explored(lesson: str, deploys: Sequence[str], budget: Budget | None = None) -> Answer:
-    """The answer about these deploys of a lesson; kept where no budget is given. Raises `BadPlan`, `Stopped`."""
+    """Cached unless a budget is given. Raises `BadPlan`, `Stopped`."""
     if budget is None:
         return _explored(lesson, tuple(deploys))
     return answer_of(plan_of(lesson, "", tuple(deploys)), budget=budget)

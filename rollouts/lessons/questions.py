@@ -1,7 +1,7 @@
 """Questions of predictions about a lesson's rollout, answered by exploring.
 
-safe orders                       of the orders in `given`, by their names, those that are proved
-first deploy without a rollback   the title of the deploy after which the release before can no longer come back
+safe orders                       the orders in `given` that are proved, by name
+first deploy without a rollback   the title of the deploy after which the earlier release can no longer come back
 """
 
 import re
@@ -53,7 +53,6 @@ def _runs(lesson: str, orders: Mapping[str, Sequence[str]]) -> Iterator[ItemRun]
 
 
 def _tiles(lesson: str, deploys: Sequence[str]) -> tuple[RunTile, ...]:
-    """The release that ran before, and the deploys."""
     by_title = {one["title"]: one for one in plans.body_of(lesson)["deploy"]}
     before = RunTile(Text("release {name}", {"name": str(plans.body_of(lesson)["before"]["release"])}))
     return (before, *(RunTile(tile_text(by_title[one]), "release" not in by_title[one]) for one in deploys))

@@ -2,8 +2,7 @@
 
     {"rollout": "rename", "deploys": ["add", "both"]}    deploy.1.schema, deploy.2.starts, r2.create.1.Ann, ..
 
-A step that ends in a fault is taken all the same: the statement was refused, or a read gave a wrong answer. Nothing is
-undone by it but its own transaction, and the fault stays in the strip.
+A step that ends in a fault is taken: the fault stays in the strip, only its own transaction is undone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,7 +52,7 @@ SETUP = Setup(
 
 
 def model_of(setup: Setup, session: Session) -> Model:
-    """The model of a session. Raises `BadSession`."""
+    """Raises `BadSession`."""
     setup.check_left_out(session)
     values = setup.values(session)
     deploys = values["deploys"]
@@ -66,7 +65,7 @@ def model_of(setup: Setup, session: Session) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The state after a step: `step` led to it, and `finding` is the fault that the step met, if any."""
+    """The state after `step`; `finding` is the fault that it met."""
 
     world: World
     step: Step | None = None
@@ -74,7 +73,7 @@ class Moment:
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
-    """Everything about a position of a session. Raises `BadSession`."""
+    """A position of a session. Raises `BadSession`."""
     model = model_of(setup, session)
     moments, refused = taken(model, tuple(session.steps))
     here = len(moments) - 1 if at is None else max(0, min(at, len(moments) - 1))
@@ -98,7 +97,7 @@ KEPT_MAX = 512
 
 @lru_cache(maxsize=KEPT_MAX)
 def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, Refused | None]:
-    """The moments of these steps, the start first, and the first step that cannot be taken."""
+    """The moments of these steps, start first, and the first step that cannot be taken."""
     if not names:
         return (Moment(model.start()),), None
     moments, refused = taken(model, names[:-1])
@@ -111,7 +110,12 @@ def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, Refused | None
         return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
     step, outcome = found
     if isinstance(outcome, Waits):
-        return moments, Refused(number, name, _named(model, world, step), _waits(outcome))
+        return moments, Refused(
+            number,
+            name,
+            step_text(actor_of(model, step.release, model.stages[world.stage].running), _label(model, step)),
+            _waits(outcome),
+        )
     return (*moments, _after(model, moments, step, outcome)), None
 
 
@@ -127,17 +131,12 @@ def _after(model: Model, moments: Moments, step: Step, outcome: Outcome | None) 
     release = "" if step.release in (None, BACKFILL) else model.releases[step.release].name
     done = model.stages[world.stage].done
     finding = Finding(outcome, steps, worlds, release, step.operation, done, is_yours)
-    return Moment(_without(world, step), step, finding)
-
-
-def _without(world: World, step: Step) -> World:
-    """The world after a statement that was refused: its transaction has ended, and wrote nothing."""
     kept = tuple(
         one
         for one in world.transactions
         if (one.release, one.operation, one.environment) != (step.release, step.operation, step.environment)
     )
-    return world._replace(transactions=kept)
+    return Moment(world._replace(transactions=kept), step, finding)
 
 
 def _offers(model: Model, world: World) -> Iterator[Offer]:
@@ -158,16 +157,12 @@ def _offers(model: Model, world: World) -> Iterator[Offer]:
 
 
 def _label(model: Model, step: Step) -> Text:
-    """A step before it is taken: not what it will answer."""
+    """A step without its outcome."""
     if step.release == BACKFILL and step.kind == "statement":
         key = dict(step.environment).get(model.rollout.key)
         row = Text("row {key}", {"key": shown(key)}) if key is not None else Text("all rows")
         return Text("copy {row}", {"row": row})
     return Narrator(model).step(step._replace(answer=None, met=None))
-
-
-def _named(model: Model, world: World, step: Step) -> Text:
-    return step_text(actor_of(model, step.release, model.stages[world.stage].running), _label(model, step))
 
 
 def _waits(outcome: Waits) -> Text:
@@ -177,7 +172,6 @@ def _waits(outcome: Waits) -> Text:
 
 
 def _severity(finding: Finding) -> Severity:
-    """Danger for a fault that the application has without a rollout, too."""
     return Severity.DANGER if finding.is_yours else Severity.DAMAGE
 
 
@@ -186,16 +180,11 @@ def _verdicts(model: Model, moments: Sequence[Moment]) -> Iterator[Verdict]:
     for one in moments:
         if one.finding is None or one.step is None:
             continue
-        version = _version(model, one.step)
+        release, running = one.step.release, model.stages[one.step.stage].running
+        version = (running[-1] if release in (None, BACKFILL) else release) + 1  # type: ignore[operator]
         if (one.finding.kind, version) not in seen:
             seen.add((one.finding.kind, version))
             yield Verdict(one.finding.kind, version, _severity(one.finding), narrator.fault(one.finding))
-
-
-def _version(model: Model, step: Step) -> int:
-    """The number of the release that met a fault; of a deploy the newest that runs."""
-    is_release = step.release is not None and step.release != BACKFILL
-    return (step.release if is_release else model.stages[step.stage].running[-1]) + 1  # type: ignore[operator]
 
 
 def _strip(kind: str, moments: Sequence[Moment]) -> Strip:

@@ -19,7 +19,6 @@ STATEMENTS = ("schema", "publish", "drain", "verify")
 
 
 def id_of(model: Model, step: Step) -> str:
-    """The name of a step, by which it is known among those of one world."""
     stage = model.stages[step.stage]
     if step.release is None:
         texts = [one for one in model.stages if one.done == stage.done and one.kind == stage.kind]
@@ -41,7 +40,6 @@ def id_of(model: Model, step: Step) -> str:
 
 
 def steps_by_id(model: Model, world: World) -> dict[str, tuple[Step, Outcome | None]]:
-    """Every step from a world by its name, in the order in which the model has them."""
     found: dict[str, tuple[Step, Outcome | None]] = {}
     for step, outcome in model.steps(world):
         name = plain = id_of(model, step)
@@ -54,7 +52,6 @@ def steps_by_id(model: Model, world: World) -> dict[str, tuple[Step, Outcome | N
 
 
 def ids_of(model: Model, finding: Finding) -> tuple[str, ...]:
-    """The names of the steps of a trace."""
     return tuple(
         next(name for name, (one, _) in steps_by_id(model, world).items() if one == step)
         for step, world in zip(finding.steps, finding.worlds, strict=True)

@@ -1,7 +1,4 @@
-"""The report on a rollout as JSON that the queue keeps, and in the words of a page's reader.
-
-Sentences are kept as texts (`catalog.text.message`), so that one answer serves readers of every language.
-"""
+"""The report as JSON that the queue keeps: sentences stay `Text`s, so that one answer serves every language."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +8,7 @@ from lab.ladders.played import Played, played_from_json
 from rollouts.checks import Report, Trace, check
 from rollouts.findings import UNKNOWN
 from rollouts.lessons.film import played_of
-from rollouts.locks import BLOCKS, HoldUp
+from rollouts.locks import BLOCKS
 from rollouts.worlds.search import Budget, Stopped, Watch
 
 BUDGET = Budget(worlds=100_000, seconds=10.0)
@@ -23,8 +20,7 @@ Json = dict[str, Any]
 
 
 def answer(text: str, *, worlds: int, seconds: float, watch: Watch) -> Json:
-    """The answer to a file, as the queue keeps it, within the bounds of the queue and of the page. `watch` hears how
-    many worlds were explored in all, and answers whether to go on; a search that it ends is unknown."""
+    """Explores within the bounds of queue and page. `watch` hears the worlds so far and may end the search: unknown."""
     explored = 0
 
     def watch_all(more: int) -> bool:
@@ -44,6 +40,7 @@ def _report_json(report: Report) -> Json:
     if report.mistake is not None:
         mistake = report.mistake
         return found | {"mistake": {"message": mistake.message, "key": mistake.key, "line": mistake.line}}
+    played = None if report.answer is None else played_of(report.answer)
     return found | {
         "bounds": _text(report.bounds),
         "worlds": report.worlds,
@@ -51,25 +48,29 @@ def _report_json(report: Report) -> Json:
         "traces": [_trace_json(one) for one in report.findings[:TRACES_MAX]],
         "more": max(0, len(report.findings) - TRACES_MAX),
         "occurred": [_text(one) for one in report.occurred],
-        "holds_up": [_hold_up_json(one) for one in report.hold_ups],
+        "holds_up": [
+            {
+                "deploy": one.deploy,
+                "statement": one.text,
+                "lock": one.rule.lock,
+                "reads": one.rule.reads,
+                "rewrites": one.rule.rewrites,
+                "blocks": _text(BLOCKS[one.rule.lock]) if one.rule.lock in BLOCKS else None,
+                "instead": _text(one.rule.instead),
+            }
+            for one in report.hold_ups
+        ],
         "tried": _text(report.tried),
         "words": [
             {"deploy": one.deploy, "texts": one.texts, "alembic": one.alembic, "django": one.django}
             for one in report.words
         ],
-        PLAYED: _played(report),
+        PLAYED: None if played is None else played.to_json(),
         "repair": report.repair and {"what": _text(report.repair.what), "text": report.repair.text},
     }
 
 
-def _played(report: Report) -> Json | None:
-    """The run that the builder plays; its texts are kept as `lab.ladders.played` keeps them."""
-    played = None if report.answer is None else played_of(report.answer)
-    return None if played is None else played.to_json()
-
-
 def played_in(found: Json) -> Played | None:
-    """The run in an answer that was kept; None where none is played."""
     return played_from_json(found[PLAYED]) if found.get(PLAYED) else None
 
 
@@ -90,20 +91,7 @@ def _frame_json(frame: Json) -> Json:
     return frame | {"text": {TEXT: frame["text"]}, "fault": fault and {TEXT: fault}}
 
 
-def _hold_up_json(one: HoldUp) -> Json:
-    return {
-        "deploy": one.deploy,
-        "statement": one.text,
-        "lock": one.rule.lock,
-        "reads": one.rule.reads,
-        "rewrites": one.rule.rewrites,
-        "blocks": _text(BLOCKS[one.rule.lock]) if one.rule.lock in BLOCKS else None,
-        "instead": _text(one.rule.instead),
-    }
-
-
 def _text(text: Text) -> Json:
-    """A text within the JSON, told from other lists by its key."""
     return {TEXT: to_json(text)}
 
 

@@ -19,20 +19,20 @@ DATABASE = re.compile(r"^\s*database\s*=\s*(['\"]).*\1.*\n", re.MULTILINE)
 
 
 def on_another_database(text: str) -> str:
-    """The same file on Schema Lab, or on PostgreSQL where it is on Schema Lab."""
+    """The file on Schema Lab, or on PostgreSQL if it is on Schema Lab."""
     found = DATABASE.search(text)
     rest = text if found is None else text[: found.start()] + text[found.end() :]
     return rest if found is not None and SCHEMA_LAB in found[0] else f'database = "{SCHEMA_LAB}"\n{rest}'
 
 
 def linked(text: str) -> str:
-    """The text for an address; "" when it would be too long."""
+    """The text for an address; "" if it is too long."""
     link = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
     return link if len(link) <= LINK_MAX else ""
 
 
 def text_in(link: str) -> str:
-    """The text that a link carries. Raises `BadLink`."""
+    """Raises `BadLink`."""
     if len(link) > LINK_MAX:
         raise BadLink(f"a link has at most {LINK_MAX} characters")
     try:

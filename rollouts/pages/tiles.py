@@ -1,9 +1,5 @@
-"""The deploys of a file as tiles: each with its lines, so that an order of tiles is a file again.
-
-    text  =  head + a block for each deploy + tail
-
-A block begins at its `[[deploy]]`, or at the comment above it. Comments and layout stay as their author has them.
-"""
+"""The deploys of a file as tiles, so that an order of tiles is a file again: head + a block for each deploy + tail.
+A block begins at its `[[deploy]]`, or at the comment above it. Comments and layout stay."""
 
 import re
 import tomllib
@@ -26,11 +22,11 @@ SECTION = re.compile(r"\s*\[")
 
 
 class NoTiles(ValueError):
-    """The file cannot be read, so its deploys are no tiles."""
+    """The file cannot be read."""
 
 
 def split(text: str) -> tuple[str, list[str], str]:
-    """The head, the blocks of the deploys, and the rest of a file. Raises `NoTiles`."""
+    """Head, blocks and tail. Raises `NoTiles`."""
     lines = text.splitlines(keepends=True)
     starts = [number for number, line in enumerate(lines) if DEPLOY.match(line)]
     if not starts:
@@ -46,7 +42,6 @@ def split(text: str) -> tuple[str, list[str], str]:
 
 
 def _with_comment(lines: list[str], at: int, least: int) -> int:
-    """The line at which a block begins: the comment directly above belongs to it."""
     while at > least and lines[at - 1].lstrip().startswith("#"):
         at -= 1
     return at
@@ -65,7 +60,7 @@ def _read(head: str, blocks: list[str], tail: str) -> str:
 
 
 def tiles_of(text: str) -> Json:
-    """The data of the builder for a file; `problem` in place of tiles where it cannot be read."""
+    """The builder's data for a file; `problem` in place of tiles if it cannot be read."""
     words = ladder_words("rollout")
     try:
         head, blocks, tail = split(text)
@@ -88,7 +83,6 @@ def tiles_of(text: str) -> Json:
 
 
 def _tile(number: int, body: Mapping[str, Any]) -> Json:
-    """A tile; one of no known kind says its number only, and the file's check says what is wrong with it."""
     known = {"release", "gone", "backfill", "trigger", "schema"} & body.keys()
     text = say(tile_text(body)) if known else ""
     return {

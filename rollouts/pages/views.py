@@ -1,13 +1,9 @@
 """The page *Design a rollout*: a file is edited, explored in the lab's queue, and answered with gates and traces.
 
-    /lab/rollouts/                            the file, with the first template in it
-    /lab/rollouts/?template=rename&form=safe  a template
-    /lab/rollouts/?file=..                    a file that somebody sent as a link
-    /lab/rollouts/ask/                        the file as a question
-    /lab/rollouts/tiles/                      its deploys as tiles, while somebody writes it
-    /lab/rollouts/answers/1/                  its answer; for htmx the card alone
-
-Nothing is stored but the question and its answer.
+/lab/rollouts/                            the first template; ?template=rename&form=safe, ?file=.. others
+/lab/rollouts/ask/                        the file as a question
+/lab/rollouts/tiles/                      its deploys as tiles, while you write it
+/lab/rollouts/answers/1/                  its answer; for htmx the card alone
 """
 
 from typing import Any
@@ -38,7 +34,6 @@ FIRST = "split"
 
 @require_GET
 def rollout(request: HttpRequest) -> HttpResponse:
-    """The page with a file, and nothing explored yet."""
     name, form = request.GET.get("template", ""), request.GET.get("form", NAIVE)
     chosen = BY_NAME.get(name, BY_NAME[FIRST])
     text = chosen.safe if form == SAFE else chosen.naive
@@ -53,7 +48,7 @@ def rollout(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def ask(request: HttpRequest) -> HttpResponse:
-    """The file as a question; its answer in place, or on a page of its own without JavaScript."""
+    """The question and its answer in place, or on a page of its own without JavaScript."""
     text = request.POST.get("text", "").replace("\r\n", "\n")
     problem = _problem(text)
     if problem:
@@ -68,14 +63,13 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def tiles(request: HttpRequest) -> JsonResponse:
-    """The deploys of a file as tiles."""
     text = request.POST.get("text", "").replace("\r\n", "\n")
     return JsonResponse(tiles_of(text) if len(text) <= TEXT_MAX else tiles_of("="))
 
 
 @require_GET
 def answer(request: HttpRequest, pk: int) -> HttpResponse:
-    """One's own question and its answer, once there is one."""
+    """The reader's own question and its answer."""
     question = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner, asked__has_key="rollout")
     if _is_part(request):
         return render(request, "rollouts/parts/answer.html", _answer(question))
@@ -88,7 +82,6 @@ def _is_part(request: HttpRequest) -> bool:
 
 
 def _problem(text: str) -> str:
-    """The reason why a text is not explored; "" when it may be."""
     if not text.strip():
         return _("There is no rollout: choose a template, or write one.")
     too_long = _("A rollout has at most {n} characters, this one has {has}.")
@@ -120,13 +113,11 @@ def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
 
 
 def _run(shown: dict[str, Any], played: Played) -> dict[str, Any]:
-    """The shortest run, which the builder plays, and the color of each gate."""
     gates = [one["color"] for one in shown["gates"]]
     return answer_of(played) | {"gates": gates, "title": shown["title"]}
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    """The question as its card draws it; the link carries the file."""
     found = services.shown(question)
     played = played_in(found)
     shown = worded({name: one for name, one in found.items() if name != PLAYED}, speaker())

@@ -1,12 +1,9 @@
 """The missing releases: one that writes both, then one that reads the new, between two that know one form each.
 
-    release 1      INSERT (id, name)               SELECT name
-    writes both    INSERT (id, name, full_name)    SELECT name
-    reads new      INSERT (id, name, full_name)    SELECT full_name AS name
-    release 2      INSERT (id, full_name)          SELECT full_name AS name
-
-Backfills go behind the release that writes both, and look for rows that differ. A RENAME COLUMN becomes ADD COLUMN, and
-the old column is dropped at the end. A column that release 2 no longer writes loses its NOT NULL first.
+release 1      INSERT (id, name)               SELECT name
+writes both    INSERT (id, name, full_name)    SELECT name
+reads new      INSERT (id, name, full_name)    SELECT full_name AS name
+release 2      INSERT (id, full_name)          SELECT full_name AS name
 """
 
 import re
@@ -30,7 +27,7 @@ Pairs = dict[str, str]
 
 
 class NoMerge(ValueError):
-    """Two operations that cannot be made one."""
+    """Two operations that cannot become one."""
 
 
 def writing_both(body: Body, model: Model) -> Iterator[tuple[Text, Body]]:
@@ -58,7 +55,7 @@ def writing_both(body: Body, model: Model) -> Iterator[tuple[Text, Body]]:
 
 
 class Merged:
-    """One operation that does what those of two releases do, as text; `text` is empty for one that only reads."""
+    """One operation that does those of two releases, as text; empty `text`: it only reads."""
 
     def __init__(self, name: str, old: tuple[Statement, ...], new: tuple[Statement, ...]) -> None:
         self.name, self.table = name, old[0].table
@@ -91,7 +88,7 @@ class Merged:
 
 
 def _parts(statement: Statement) -> tuple[Pairs, str]:
-    """The pairs of a plain INSERT or UPDATE, and its WHERE with the word. Raises `NoMerge`."""
+    """Raises `NoMerge`."""
     sql, names = numbered(statement.text)
     node = tree_of(sql)
     if isinstance(statement, Insert):
@@ -108,7 +105,7 @@ def _parts(statement: Statement) -> tuple[Pairs, str]:
 
 
 def _text(node: Any, names: tuple[str, ...]) -> str:
-    """An expression of the parse tree as text, with `:name` for its parameters. Raises `NoMerge`."""
+    """An expression of the parse tree, with `:name` for its parameters. Raises `NoMerge`."""
     tree = parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
     try:
@@ -121,7 +118,6 @@ def _text(node: Any, names: tuple[str, ...]) -> str:
 def _plan(
     deploys: list[Any], place: int, merged: list[Merged], schema: Schema, old: str, new: str, key: str
 ) -> list[Any]:
-    """The deploys with the two releases before the one at `place`, backfills between them."""
     renames = {number: found for number, one in enumerate(deploys) if (found := _rename(one))}
     back = [next((changed for _, changed in distinct_of(one)), one) for one in deploys if "backfill" in one]
     rest = [(number, one) for number, one in enumerate(deploys) if "backfill" not in one and number not in renames]
@@ -152,7 +148,6 @@ def _rename(deploy: Mapping[str, Any]) -> tuple[str, str, str] | None:
 
 
 def _copies(merged: list[Merged], key: str) -> Iterator[dict[str, str]]:
-    """A backfill for the columns that get the value of an old one."""
     copies = {(one.table, column): source for one in merged for column, source in one.copies.items()}
     for (table, column), source in copies.items():
         where = f"{key} = :{key} AND {column} IS DISTINCT FROM {source}"
@@ -160,7 +155,6 @@ def _copies(merged: list[Merged], key: str) -> Iterator[dict[str, str]]:
 
 
 def _released(merged: list[Merged], schema: Schema, renames: Any) -> Iterator[dict[str, str]]:
-    """DROP NOT NULL for columns that the new release no longer writes."""
     olds = {(table, other): column for table, column, other in renames}
     for table, column in {(one.table, column): None for one in merged for column in one.old_only}:
         now = next((new for (owner, new), old in olds.items() if (owner, old) == (table, column)), column)

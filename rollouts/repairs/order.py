@@ -1,9 +1,4 @@
-"""Changes of the order of deploys, and of single ones.
-
-move a deploy        a backfill behind "the old release is gone", a SET NOT NULL behind it
-IS DISTINCT FROM     a backfill that passes by what was written meanwhile
-DROP NOT NULL first  before a release that no longer writes the column
-"""
+"""Changes of a plan: IS DISTINCT FROM in a backfill, DROP NOT NULL before a release, a deploy at another place."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +11,6 @@ Body = Mapping[str, Any]
 
 
 def changes_of(body: Body, answer: Answer) -> Iterator[tuple[Text, Body]]:
-    """Each change of the plan by itself, in words and as a file's data."""
     deploys = list(body.get("deploy", []))
     for place, deploy in enumerate(deploys):
         for text, other in distinct_of(deploy):
@@ -47,7 +41,7 @@ def _with(body: Body, deploys: list[Any]) -> Body:
 
 
 def distinct_of(deploy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """A backfill whose `c IS NULL` says `c IS DISTINCT FROM` what it puts there."""
+    """A backfill whose `c IS NULL` says `c IS DISTINCT FROM` the new value."""
     texts = deploy.get("backfill")
     if not isinstance(texts, str):
         return
@@ -63,7 +57,7 @@ def distinct_of(deploy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 def _assignments(text: str) -> list[tuple[str, str]]:
-    """`a = x, b = f(y, z)` as pairs; commas inside of brackets and quotes belong to the value."""
+    """`a = x, b = f(y, z)` as pairs; commas inside brackets and quotes belong to the value."""
     parts, depth, quoted, start = [], 0, False, 0
     for place, sign in enumerate(text):
         quoted ^= sign == "'"
@@ -76,7 +70,7 @@ def _assignments(text: str) -> list[tuple[str, str]]:
 
 
 def _required(answer: Answer) -> Iterator[tuple[int, str, str]]:
-    """Columns that a later release no longer writes though they are NOT NULL, with the place of that release."""
+    """NOT NULL columns that a later release no longer writes, with the place of that release."""
     for finding in answer.counted:
         if finding.kind == "refused" and finding.found.about == "23502" and finding.release:
             found = re.search(r'column "(.+?)" of relation "(.+?)"', str(dict(finding.found.values).get("message", "")))

@@ -1,7 +1,4 @@
-"""The missing deploy: changes of a plan that were tried, the first that is proved.
-
-Nothing is proposed that was not explored: one change, then releases that write both, then two changes together.
-"""
+"""Searches for the missing deploy: explores one change, then releases that write both, then pairs of changes."""
 
 import itertools
 import time
@@ -23,15 +20,12 @@ TRIES_MAX = 400
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A change of the plan, the deploys in their new order, and the answer about them."""
-
     what: Text
     body: Body
     answer: Answer
 
     @property
     def text(self) -> str:
-        """The changed file."""
         return toml_of(self.body)
 
     def to_json(self) -> dict[str, Any]:
@@ -43,7 +37,7 @@ class Repair:
 
 
 def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
-    """The first change, or pair of changes, that makes the rollout safe; None within the bounds. Raises `Stopped`."""
+    """The first change, or pair, that is proved safe within the bounds, else None. Raises `Stopped`."""
     budget = budget or Budget()
     until = time.process_time() + budget.seconds
     source = answer.rollout.source
@@ -59,7 +53,6 @@ def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
 
 
 def _adds_a_fault(found: Answer, before: Answer) -> bool:
-    """True if a release that the change has added has a fault alone."""
     names = {one.name for one in before.model.releases}
     return any(one.is_yours and one.release not in names for one in found.outcome.findings)
 

@@ -10,7 +10,6 @@ _PLAIN = ("database", "isolation", "tables", "key", "rows", "rollback_until")
 
 
 def toml_of(body: Mapping[str, Any]) -> str:
-    """The text of a file with this data."""
     lines = [f"{name} = {_value(body[name])}" for name in _PLAIN if body.get(name)]
     lines += ["", "[values]", *(f"{_key(name)} = {_value(values)}" for name, values in body["values"].items())]
     lines += ["", "[before]", *_part(body["before"])]

@@ -1,10 +1,4 @@
-"""Effects of schema statements: on the tables, and on existing rows, which may refuse them.
-
-    ADD COLUMN c text NOT NULL         23502 where there is a row
-    SET NOT NULL, VALIDATE, UNIQUE     refused for what a release wrote meanwhile
-
-That is the statement that fails at night. On PostgreSQL it is atomic: all of it, or nothing.
-"""
+"""Effects of schema statements on tables and existing rows, which may refuse them. Each is atomic, as in PostgreSQL."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,9 +33,9 @@ Definition = Callable[[Schema, Contents], tuple[Schema, Contents]]
 
 @lru_cache(maxsize=1024)
 def definition_of(text: str) -> Definition:
-    """The effect of a schema statement; an INSERT, UPDATE or DELETE without parameters may stand among them.
+    """The effect of a schema statement, or of an INSERT, UPDATE or DELETE without parameters.
 
-    Raises `BadStatement`, `NotModelled`; what it gives raises `Refused`.
+    Raises `BadStatement`, `NotModelled`; its result raises `Refused`.
     """
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
@@ -61,13 +55,13 @@ def definition_of(text: str) -> Definition:
 
 
 def is_data(text: str) -> bool:
-    """True for an INSERT, UPDATE or DELETE. Raises `BadStatement`."""
+    """Raises `BadStatement`."""
     return str(tree_of(text).WhichOneof("node")) in DATA
 
 
 @lru_cache(maxsize=1024)
 def tables_named(text: str) -> frozenset[str]:
-    """The tables that the statement locks, which transactions under way keep it from."""
+    """The tables that the statement locks: it waits for their transactions."""
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
     body = getattr(node, kind)
@@ -82,7 +76,7 @@ def tables_named(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def computed_by(text: str) -> frozenset[str]:
-    """The columns with whose values a schema statement computes: a change of type casts them, USING reads others."""
+    """The columns whose values a schema statement computes with: a change of type, USING."""
     node = tree_of(text)
     if node.WhichOneof("node") in DATA:
         statement = statement_of(text)
@@ -156,7 +150,7 @@ def _column(node: Any) -> tuple[Column, list[Any]]:
 
 
 def _constrained(table: Table, node: Any, columns: tuple[str, ...], schema: Schema) -> Table:
-    """The table with one more constraint; whether its rows keep it is asked elsewhere."""
+    """The table with one more constraint, its rows unchecked."""
     if node.conname in {*(one.name for one in table.checks), *(one.name for one in table.references)}:
         raise Refused("42710", f'constraint "{node.conname}" for relation "{table.name}" already exists')
     columns = columns or tuple(key.string.sval for key in node.keys)
@@ -169,7 +163,11 @@ def _constrained(table: Table, node: Any, columns: tuple[str, ...], schema: Sche
             is_key = node.contype == 7
             name = node.conname or _free(table, f"{table.name}_{'pkey' if is_key else '_'.join((*columns, 'key'))}")
             if node.indexname:
-                return _from_index(table, node.indexname, name, is_key)
+                found = next((one for one in table.uniques if one.name == node.indexname), None)
+                if found is None:
+                    raise Refused("42704", f'index "{node.indexname}" does not exist')
+                rest = replace(table, uniques=tuple(one for one in table.uniques if one is not found))
+                return _with_unique(rest, replace(found, name=name), is_key)
             return _with_unique(table, Unique(name, _parts(table, columns), columns), is_key)
         case 10:
             columns = columns or tuple(key.string.sval for key in node.fk_attrs)
@@ -211,14 +209,6 @@ def _with_unique(table: Table, unique: Unique, is_key: bool) -> Table:
     return replace(table, key=unique.name)
 
 
-def _from_index(table: Table, index: str, name: str, is_key: bool) -> Table:
-    found = next((one for one in table.uniques if one.name == index), None)
-    if found is None:
-        raise Refused("42704", f'index "{index}" does not exist')
-    rest = replace(table, uniques=tuple(one for one in table.uniques if one is not found))
-    return _with_unique(rest, replace(found, name=name), is_key)
-
-
 def _free(table: Table, name: str) -> str:
     names = {one.name for group in (table.uniques, table.checks, table.references) for one in group}
     return next(one for one in (name, *(f"{name}{n}" for n in range(1, 99))) if one not in names)
@@ -249,7 +239,7 @@ Altered = tuple[Schema, Rows]
 
 
 def _checked(table: Table, rows: Rows, schema: Schema, contents: Contents) -> Altered:
-    """Every row keeps every constraint that is valid; raises what PostgreSQL would."""
+    """Checks every row against every valid constraint."""
     for values in rows.values():
         row = table.row(values)
         for column in table.columns:

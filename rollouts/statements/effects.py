@@ -1,12 +1,7 @@
-"""Effects of one statement of an application on rows, under one schema, as in PostgreSQL at READ COMMITTED.
+"""Effects of one statement on rows, under one schema, as in PostgreSQL at READ COMMITTED.
 
-    Query     SELECT columns FROM table WHERE ..          the rows that it returns
-    Insert    INSERT .. VALUES or SELECT, ON CONFLICT     the rows that it writes, and the locks that it takes
-    Update    UPDATE table SET .. WHERE ..
-    Delete    DELETE FROM table WHERE ..
-
-A statement finds its rows in a snapshot. Where it had to wait for a lock, it looks at the newest version of each row
-again, as PostgreSQL does; rows that came after the snapshot are passed by.
+A statement finds its rows in a snapshot. After it waited for a lock it reads the newest version of each row again, as
+PostgreSQL does; rows inserted after the snapshot are skipped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +34,7 @@ Answer = tuple[tuple[tuple[str, Value], ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of a statement: rows that came back, rows written, locks taken and how many rows it met."""
+    """Rows returned, rows written, locks taken, and the number of rows met."""
 
     answer: Answer = ()
     writes: tuple[Write, ...] = ()
@@ -59,7 +54,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """A statement of one table. `parameters` are the names that it takes, in the order of their appearance."""
+    """A statement of one table. `parameters` in order of their appearance."""
 
     text: str
     table: str
@@ -70,14 +65,14 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query(Statement):
-    """A SELECT; one with a locking clause locks the rows that it finds."""
+    """`locks`: it has a locking clause."""
 
     locks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """ON CONFLICT: DO NOTHING without `sets`. `columns` name the unique key, all keys where there are none."""
+    """ON CONFLICT: DO NOTHING without `sets`. `columns` name the unique key; empty: all keys."""
 
     columns: tuple[str, ...]
     sets: tuple[tuple[str, Expression | None], ...] = ()
@@ -87,7 +82,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Insert(Statement):
-    """An INSERT of rows of expressions (None: the default), or of what a query finds."""
+    """Rows of expressions (None: the default), or the rows of a query."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Expression | None, ...], ...] = ()
@@ -97,7 +92,7 @@ class Insert(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Update(Statement):
-    """An UPDATE; None stands for DEFAULT."""
+    """None stands for DEFAULT."""
 
     sets: tuple[tuple[str, Expression | None], ...] = ()
 
@@ -108,7 +103,7 @@ class Delete(Statement):
 
 
 def tables_of(statement: Statement, schema: Schema) -> frozenset[str]:
-    """The tables whose rows decide what the statement does: its own, and those tied to it by foreign keys."""
+    """The tables that decide what the statement does: its own, and those tied to it by foreign keys."""
     own = {statement.table}
     if isinstance(statement, Insert) and statement.source is not None:
         own.add(statement.source.table)
@@ -118,7 +113,7 @@ def tables_of(statement: Statement, schema: Schema) -> frozenset[str]:
 
 
 def check_names(statement: Statement, schema: Schema) -> None:
-    """Raises 42P01 or 42703 for a name that the schema does not have, whatever rows there are."""
+    """Raises 42P01 or 42703 for an unknown name, whatever rows there are."""
     table = table_of(schema, statement.table)
     expressions = [statement.where, *(output.expression for output in statement.outputs)]
     match statement:
@@ -144,16 +139,12 @@ def check_names(statement: Statement, schema: Schema) -> None:
 def execute(
     statement: Statement, schema: Schema, contents: Contents, parameters: Parameters, snapshot: Contents | None = None
 ) -> Effect:
-    """Do the statement. `contents` is what is committed now and what the transaction wrote, `snapshot` what its
-    statement began with, where that is older. Raises `Refused`.
-    """
+    """`snapshot`: what the statement began with, if older than `contents`. Raises `Refused`."""
     check_names(statement, schema)
     return _Execution(statement, schema, contents, parameters, contents if snapshot is None else snapshot).run()
 
 
 class _Execution:
-    """One statement on its way: rows written so far, locks taken so far."""
-
     def __init__(
         self, statement: Statement, schema: Schema, contents: Contents, parameters: Parameters, snapshot: Contents
     ) -> None:
@@ -196,7 +187,7 @@ class _Execution:
         return Effect(tuple(self._answer), tuple(self._writes), locks, self._met, awaited)
 
     def _check_constants(self, sets: tuple[tuple[str, Expression | None], ...]) -> None:
-        """Raises what PostgreSQL raises when it plans: a constant of the wrong length is refused without a row, too."""
+        """PostgreSQL's planner refuses a constant that is too long, without a row."""
         for name, expression in sets:
             if expression is not None and not expression.columns:
                 cast(expression({}, self._parameters), self._table.column(name).type)
@@ -210,7 +201,7 @@ class _Execution:
     def _found(
         self, sets: tuple[tuple[str, Expression | None], ...] = ()
     ) -> Iterator[tuple[Identity, dict[str, Value]]]:
-        """The rows of the snapshot that the condition met, in their newest version, where it still meets them.
+        """The rows of the snapshot that match, in their newest version, if it still matches.
 
         Without triggers PostgreSQL computes and checks the new row before it waits for the lock of the old one.
         """
@@ -287,7 +278,6 @@ class _Execution:
         return result
 
     def _fired(self, old: Mapping[str, Value] | None, new: dict[str, Value]) -> dict[str, Value]:
-        """The new row after the triggers, by their names, and after what is generated."""
         table = self._table
         for trigger in sorted(table.triggers, key=lambda one: one.name):
             scope = {f"old.{name}": old[name] if old else None for name in table.names}
@@ -366,7 +356,7 @@ class _Execution:
         self._return(new)
 
     def _refer(self, row: Mapping[str, Value], old: Mapping[str, Value] | None = None) -> None:
-        """Locks the rows that this one refers to, so that they stay until the transaction ends. Raises 23503."""
+        """Locks referenced rows until the transaction ends. Raises 23503."""
         table = self._table
         for reference in table.references:
             if old is not None and all(old[name] == row[name] for name in reference.columns):
@@ -408,14 +398,12 @@ class _Execution:
 
 
 def key_locks(table: Table, unique: Unique, key: Identity) -> set[Lock]:
-    """The locks of a statement that puts or removes a unique key. One that leaves it as it is takes the first alone:
-    another row with that key waits for it, a row that refers to it does not.
-    """
+    """The locks of a statement that puts or removes a unique key. One that keeps the key takes the first alone:
+    another row with that key waits for it, a row that refers to it does not."""
     return {(table.name, unique.name, key, True), (table.name, f"key {unique.name}", key, True)}
 
 
 def _key_of(schema: Schema, reference: Reference) -> str:
-    """The name of the parent's unique key that the reference is to."""
     parent = table_of(schema, reference.parent)
     wanted = set(reference.parent_columns)
     return next((one.name for one in parent.uniques if set(one.columns) == wanted), "row")

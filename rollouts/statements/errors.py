@@ -6,8 +6,7 @@ from typing import Any
 
 @dataclass
 class Refused(Exception):
-    """The database refuses the statement: the SQLSTATE that PostgreSQL gives, its words, and the locks that the
-    statement took before."""
+    """The database refuses the statement: SQLSTATE, PostgreSQL's words, and the locks taken before."""
 
     code: str
     message: str
@@ -18,4 +17,4 @@ class Refused(Exception):
 
 
 class NotModelled(Exception):
-    """The statement is outside of what is explored. The message names the part and what to write instead."""
+    """The message names the part that is not modelled and what to write instead."""

@@ -1,12 +1,10 @@
-"""Expressions of a statement, as functions of a row and of parameters.
-
-Compiled once from PostgreSQL's own parse tree; a name or a function outside of the subset is refused by name:
+"""Expressions of a statement, compiled once from PostgreSQL's parse tree to functions of a row and of parameters:
 
     literals, columns, :parameters           = <> < <= > >=   IS [NOT] DISTINCT FROM   IS [NOT] NULL
     AND OR NOT, IN (..), BETWEEN, LIKE       CASE, COALESCE, NULLIF, GREATEST, LEAST
     + - * / %  ||                            casts, AT TIME ZONE, the functions of `FUNCTIONS`
 
-NULL is PostgreSQL's: AND and OR have three values, everything else gives NULL of NULL.
+Any other name or function is refused by name. NULL is PostgreSQL's.
 """
 
 import operator
@@ -29,8 +27,6 @@ Evaluate = Callable[[Row, Mapping[str, Value]], Value]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression: its text, and the columns and parameters that it names."""
-
     text: str
     evaluate: Evaluate
     columns: frozenset[str]
@@ -138,13 +134,8 @@ def _alike(a: Value, b: Value) -> tuple[Value, Value]:
     return (follow(a, b), b) if isinstance(a, str) else (a, follow(b, a))
 
 
-def _like(text: str, pattern: str) -> bool:
-    parts = (".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
-    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
-
-
 def type_of(node: Any) -> Type:
-    """The type that a parse tree names. Raises `NotModelled`."""
+    """Raises `NotModelled`."""
     name = node.names[-1].string.sval
     name = NAMES.get(name, name)
     if node.array_bounds or not is_known(name):
@@ -154,7 +145,7 @@ def type_of(node: Any) -> Type:
 
 
 class Compiler:
-    """Compiles the expressions of one statement: `names` are the parameters in the order of their numbers."""
+    """`names` are the parameters in the order of their numbers."""
 
     def __init__(self, names: tuple[str, ...] = (), qualifiers: frozenset[str] = frozenset()) -> None:
         self._names = names
@@ -163,7 +154,7 @@ class Compiler:
         self._parameters: set[str] = set()
 
     def compile(self, node: Any, text: str = "") -> Expression:
-        """The expression of a node of the parse tree. Raises `NotModelled`."""
+        """Raises `NotModelled`."""
         self._columns, self._parameters = set(), set()
         evaluate = self._of(node)
         equal, exposed = self._uses(node)
@@ -178,7 +169,7 @@ class Compiler:
         return self._uses(node)[0] if is_plain else frozenset()
 
     def _uses(self, node: Any) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
-        """The names that are compared with `=`, and those of which more is done."""
+        """The names that are compared with `=`, and those used otherwise."""
         kind = node.WhichOneof("node")
         if kind == "bool_expr":
             parts = [self._uses(one) for one in node.bool_expr.args]
@@ -342,7 +333,9 @@ class Compiler:
             if a is None or b is None:
                 return None
             if kind == "like":
-                return _like(text_of(a), text_of(b)) is not sign.startswith("!")
+                pattern = text_of(b)
+                parts = (".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
+                return (re.fullmatch("".join(parts), text_of(a), re.DOTALL) is not None) is not sign.startswith("!")
             return _binary(sign, a, b)
 
         return evaluate

@@ -1,7 +1,6 @@
-"""From the text of a statement to what it does: PostgreSQL's grammar, then the part of it that is modelled.
+"""From text to a statement: PostgreSQL's grammar, then the part that is modelled. `:name` stands for a parameter.
 
-`:name` stands for a parameter, as in most libraries. What lies outside of the model is refused by name, with what to
-write instead: no proof may depend on a statement that was only half understood.
+Refuses everything else by name: no proof may depend on a statement that was only half understood.
 """
 
 import re
@@ -22,11 +21,11 @@ _PARAMETER = re.compile(
 
 
 class BadStatement(ValueError):
-    """A text that PostgreSQL's grammar does not take."""
+    """PostgreSQL's grammar does not accept the text."""
 
 
 def numbered(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with `$1`, `$2` .. in place of `:name`, and the names by their numbers."""
+    """The text with `$1`, `$2` .. in place of `:name`, and the names."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:
@@ -40,7 +39,7 @@ def numbered(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def tree_of(text: str) -> Any:
-    """The parse tree of the one statement in the text. Raises `BadStatement`."""
+    """Raises `BadStatement`, also for several statements."""
     try:
         statements = parse(text).stmts
     except (SqlError, postgast.PgQueryError) as error:
@@ -52,7 +51,7 @@ def tree_of(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def statement_of(text: str) -> Statement:
-    """The statement of an application. Raises `BadStatement`, `NotModelled`."""
+    """Raises `BadStatement`, `NotModelled`."""
     sql, names = numbered(text)
     node = tree_of(sql)
     kind = node.WhichOneof("node")
@@ -67,7 +66,7 @@ def statement_of(text: str) -> Statement:
 
 @lru_cache(maxsize=1024)
 def expression_of(text: str, qualifiers: frozenset[str] = frozenset()) -> Expression:
-    """An expression by itself, without parameters. Raises `BadStatement`, `NotModelled`."""
+    """Without parameters. Raises `BadStatement`, `NotModelled`."""
     target = tree_of(f"SELECT {text}").select_stmt.target_list[0]
     return Compiler((), qualifiers).compile(target.res_target.val, text)
 
@@ -78,7 +77,7 @@ def _table(relation: Any) -> tuple[str, frozenset[str]]:
 
 
 def _refuse(node: Any, what: dict[str, str]) -> None:
-    """Raises `NotModelled` for the first clause of the node that is there and should not be."""
+    """Raises `NotModelled` for the first clause that is present."""
     for name, advice in what.items():
         part = getattr(node, name)
         is_there = node.HasField(name) if hasattr(part, "ListFields") else bool(part)

@@ -1,8 +1,6 @@
-"""Tables as a release finds them: columns, keys, constraints, triggers; and their rows as values.
-
-A schema is a value; what a statement does to it gives another one. Rows lie beside it, so that one schema serves all
-worlds of a stage. A row's identity is its primary key when it was inserted: an update of the key is not modelled.
-"""
+"""Tables: columns, keys, constraints, triggers; and rows as values. A schema is immutable, and its rows lie beside
+it, so that all worlds of a stage share it. A row's identity is its first primary key: updates of the key are not
+modelled."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -44,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """A unique key: a primary key, a constraint or an index; over columns or expressions, of all rows or some."""
+    """A primary key, unique constraint or index; over columns or expressions, of all rows or some."""
 
     name: str
     parts: tuple[Expression, ...]
@@ -52,7 +50,7 @@ class Unique:
     condition: Expression | None = None
 
     def of(self, row: Mapping[str, Value]) -> Identity | None:
-        """The row's values of the key; None for a row with a NULL among them, or outside of the condition."""
+        """The row's key; None with a NULL in it, or outside of the condition."""
         if self.condition is not None and not self.condition(row, {}):
             return None
         found = tuple(part(row, {}) for part in self.parts)
@@ -61,7 +59,7 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint. One that is not valid yet holds for new rows only."""
+    """One that is not valid yet holds for new rows only."""
 
     name: str
     condition: Expression
@@ -70,7 +68,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A foreign key: `columns` refer to `parent_columns` of `parent`. `action` is PostgreSQL's letter of ON DELETE."""
+    """A foreign key. `action` is PostgreSQL's letter of ON DELETE."""
 
     name: str
     columns: tuple[str, ...]
@@ -82,10 +80,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger before INSERT or UPDATE of a row: where the condition is true it sets columns of the new row.
-
-    Both are over `old.c` and `new.c`; of an INSERT every `old.c` is NULL.
-    """
+    """Before INSERT or UPDATE, over `old.c` and `new.c`; of an INSERT every `old.c` is NULL."""
 
     name: str
     condition: Expression | None
@@ -94,7 +89,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table without its rows. `key` is the name of its primary key among `uniques`, or empty."""
+    """`key` names its primary key among `uniques`; "" without one."""
 
     name: str
     columns: tuple[Column, ...]
@@ -110,11 +105,10 @@ class Table:
 
     @property
     def public_names(self) -> tuple[str, ...]:
-        """The columns that a statement means which names none."""
+        """The columns of a statement that names none."""
         return tuple(name for name in self.names if not name.endswith(HIDDEN))
 
     def row(self, values: Values) -> dict[str, Value]:
-        """The values by the names of the columns."""
         return dict(zip(self.names, values, strict=True))
 
     def values(self, row: Mapping[str, Value]) -> Values:
@@ -147,7 +141,7 @@ def table_of(schema: Schema, name: str) -> Table:
 
 
 def check_row(table: Table, row: Mapping[str, Value]) -> None:
-    """Raises 23502 or 23514 for a row that breaks a constraint of its own."""
+    """Raises 23502 or 23514."""
     for column in table.columns:
         if column.is_required and row[column.name] is None:
             text = f'null value in column "{column.name}" of relation "{table.name}" violates not-null constraint'
@@ -159,7 +153,7 @@ def check_row(table: Table, row: Mapping[str, Value]) -> None:
 
 
 def check_unique(table: Table, unique: Unique, rows: Rows) -> None:
-    """Raises 23505 where two rows have the same key."""
+    """Raises 23505 for two rows with the same key."""
     seen: set[Identity] = set()
     for values in rows.values():
         key = unique.of(table.row(values))

@@ -1,11 +1,7 @@
 """Values of columns: PostgreSQL's types as far as rollouts use them, and the casts between them.
 
-    integers      int          timestamp     datetime without a zone
-    numeric       Decimal      timestamptz   datetime in UTC
-    float         float        uuid, jsonb   their text
-    text, varchar str          boolean       bool
-
-NULL is None, of every type.
+integers, numeric, float  int, Decimal, float    timestamp, timestamptz  datetime, with a zone in UTC
+text, varchar             str                    uuid, jsonb             their text
 """
 
 from collections.abc import Callable
@@ -25,7 +21,7 @@ NAMES = {"serial": "int4", "bigserial": "int8", "smallserial": "int2", "decimal"
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type by PostgreSQL's internal name; `size` is n of varchar(n), `scale` the digits behind the point."""
+    """`name` is PostgreSQL's internal one; `size` is n of varchar(n), `scale` the digits behind the point."""
 
     name: str
     size: int | None = None
@@ -150,10 +146,9 @@ _CASTS: dict[str, Callable[[Value, Type, bool], Value]] = {
 
 
 def is_known(name: str) -> bool:
-    """True for a type whose values the model has."""
     return name in _CASTS
 
 
 def cast(value: Value, kind: Type, *, explicit: bool = False) -> Value:
-    """The value as one of the type. Raises `Refused` as PostgreSQL does (22P02, 22001, 22003 ..)."""
+    """Raises `Refused` as PostgreSQL does (22P02, 22001, 22003 ..)."""
     return None if value is None else _CASTS[kind.name](value, kind, explicit)

@@ -1,9 +1,6 @@
-"""Templates: thirteen changes that every application meets, each as people first write it and as it is safe.
+"""Templates: thirteen changes, each as people first write it (rename/naive.toml) and as it is safe (rename/safe.toml).
 
-    rename/naive.toml, rename/safe.toml, split/naive.toml ..
-
-A test holds that each naive file is broken by its shortest trace, each safe one proved, both within 2 s of processor
-time for two rows, and that every trace goes the same way on a PostgreSQL. `python -m rollouts templates` lists them.
+A test holds that naive files break by their shortest trace, safe ones are proved, and traces match a PostgreSQL.
 """
 
 from dataclasses import dataclass
@@ -17,8 +14,6 @@ NAIVE, SAFE = "naive", "safe"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A change of schema and application: its name, the mistake of its naive form, the rule of its safe form."""
-
     name: str
     title: Text
     mistake: Text
@@ -35,7 +30,6 @@ class Template:
 
 @cache
 def text_of(name: str, form: str) -> str:
-    """The TOML text of a template's form, NAIVE or SAFE."""
     return (Path(__file__).parent / name / f"{form}.toml").read_text(encoding="utf-8")
 
 

@@ -1,15 +1,15 @@
 """*Yours already*: a fault that one release has alone, without a rollout.
 
-The statements of the trace, all by one release and with no deploy between, are done again under the first schema that
-the release runs with, and under the last. Both must end the same way, unless one of them refuses a statement before:
+The statements of the trace are done again, all by one release and with no deploy between, under its first schema and
+its last. Both must end the same way, unless one of them refuses a statement before:
 
-    a lost update of a read and a save                yours, whichever releases the trace mixes
-    an INSERT without a column that was dropped since    not yours: refused under the first schema, not under the last
-    a refusal of a release that another one would get    not yours: the release that is refused must be so alone
-    a value that a change of type rounds              not yours: the release that wrote it lost nothing before
-    a statement that the release alone is always refused  not yours: the plan lacks what the release needs
+    a lost update of a read and a save                   yours, whichever releases the trace mixes
+    an INSERT without a column that was dropped since    not yours: refused under the first schema only
+    a refusal of a release that another one would get    not yours: the refused release must be refused alone
+    a value that a change of type rounds                 not yours: the release that wrote it lost nothing before
+    a statement that is refused always                   not yours: the plan lacks what the release needs
 
-Transactions that are still under way beside the last statement are left out: no statement has seen what they wrote.
+Open transactions beside the last statement are left out: no statement has seen their writes.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,6 @@ SAME, OTHER, BLOCKED = "same", "other", "blocked"
 
 
 class Alone:
-    """Looks for the faults that each release of a model has by itself."""
-
     def __init__(self, model: Model) -> None:
         self._model = model
         self._known: dict[tuple[Any, ...], bool] = {}
@@ -35,7 +33,7 @@ class Alone:
         self._refused_always: dict[tuple[Any, ...], bool] = {}
 
     def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
-        """True if one release alone ends the same way: of what is refused the refused one, else one of the trace's."""
+        """True if one release alone ends the same way: of a refusal the refused one, else one of the trace's."""
         own = [step for step in steps if step.release not in (None, BACKFILL)]
         if not own or own[-1] is not steps[-1]:
             return False
@@ -53,7 +51,6 @@ class Alone:
         return False
 
     def _never_runs(self, step: Step) -> bool:
-        """True if the release alone is refused at this statement always, under its first schema and its last."""
         key = (step.release, step.operation, step.at)
         if key not in self._refused_always:
             self._refused_always[key] = self._is_refused_always(step)
@@ -83,7 +80,6 @@ class Alone:
         return is_refused
 
     def _without_open(self, own: list[Step], world: World) -> list[Step]:
-        """The steps but those of transactions that are still under way beside the last step: no one has seen them."""
         kept = list(own)
         for one in world.transactions:
             asked = self._model.asked(one.release, one.operation)
@@ -100,8 +96,6 @@ class Alone:
         return kept
 
     def _ends_the_same(self, release: int | None, own: list[Step], found: Found) -> bool:
-        """The same statements by one release alone, under the first schema that it runs with and under the last. An
-        operation that takes fewer steps there has ended before the others' last."""
         if release not in self._model.first_stage:
             return False
         ends = set()
@@ -121,8 +115,7 @@ class Alone:
         return self._ends[key]
 
     def _found_end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
-        """SAME if the steps end in the same fault (of a refusal at an earlier step, too), BLOCKED if one of them is
-        refused on the way, else OTHER."""
+        """SAME: the same fault, of a refusal also at an earlier step. BLOCKED: a step is refused on the way."""
         step, rest = steps[0], steps[1:]
         taken = [reached for one, reached in self._lone_steps(world, release, step) if self._is_same(one, step)]
         if not taken and step.at > 0 and rest:
@@ -145,7 +138,7 @@ class Alone:
         return self._model.steps(world, (release,), step.operation)
 
     def _with_the_rest(self, world: World, release: int, step: Step) -> Iterator[World]:
-        """The world, and where the release's operation has more statements than the step's the one at its end."""
+        """The world, and the world at the end of the operation if the release has more statements."""
         while True:
             yield world
             following = [
@@ -158,7 +151,6 @@ class Alone:
             world = following[0]
 
     def _is_same(self, one: Step, other: Step) -> bool:
-        """The same statement with the same values from its user, of whichever release."""
         if (one.kind, one.operation, one.at) != (other.kind, other.operation, other.at) or one.release is None:
             return False
         asked = self._model.asked(one.release, one.operation)

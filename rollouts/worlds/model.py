@@ -1,13 +1,13 @@
-"""The worlds of a rollout: which releases run, which rows there are, who is in the middle of a transaction.
+"""The worlds of a rollout: releases, rows, transactions.
 
-    stage      the deploys done so far, one after the other; with each the releases that run and the schema
-    rows       what is committed
-    transactions    transactions under way: what each wrote and locked, and its next statement
-    meant      for each key the values that users gave last, under the names of [values]; None: no such row
+    stage         the deploys done so far; with each the releases that run and the schema
+    rows          committed rows
+    transactions  each with its writes, locks and next statement
+    meant         for each key the values that users gave last, under the names of [values]; None: no such row
 
-A step is a deploy, a statement of an operation, or a COMMIT; it leads to another world, or to a finding. As at READ
-COMMITTED, a statement sees what is committed when it begins. One that goes over several rows, or inserts what it
-selects, begins and ends in two steps, since others commit between. A row that is locked is waited for.
+A step is a deploy, a statement or a COMMIT; it leads to another world or to a finding. As at READ COMMITTED, a
+statement sees what is committed when it begins. One that goes over several rows, or inserts what it selects, begins
+and ends in two steps, since others commit between. It waits for locked rows.
 """
 
 import itertools
@@ -65,8 +65,6 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """The worlds of one rollout, and the steps between them."""
-
     def __init__(self, rollout: Rollout, rows: int | None = None) -> None:
         self.rollout = rollout
         self.releases: list[Release] = [rollout.before]
@@ -156,7 +154,7 @@ class Model:
         return OTHER_KEYS if given & set(INTEGER_KEYS) else INTEGER_KEYS
 
     def _rows_needed(self) -> int:
-        """One row is exact where every statement goes by the key; two where rows have to do with each other."""
+        """One row is exact where every statement names the key; two where rows depend on each other."""
         key = self.rollout.key
         for stage in self.stages:
             for table in stage.schema.values():
@@ -174,14 +172,13 @@ class Model:
         return tuple((name, tuple(sorted(rows.items(), key=repr))) for name, rows in sorted(contents.items()))
 
     def contents(self, rows: Rows) -> Contents:
-        """The rows of each table by their identities."""
         found = self._contents.get(rows)
         if found is None:
             found = self._contents[rows] = {name: dict(items) for name, items in rows}
         return found
 
     def shown_rows(self, world: World) -> Rows:
-        """The rows of the tables that the newest schema shows: on Schema Lab a new one may not be public yet."""
+        """The rows of the newest schema's tables: on Schema Lab a new one may not be public yet."""
         schema = self.stages[world.stage].schema
         return tuple(one for one in world.rows if one[0] in schema)
 
@@ -196,11 +193,10 @@ class Model:
     # -- the start
 
     def start(self) -> World:
-        """Nobody has done anything yet; there are only the rows that `tables` put."""
         return self._entered(World(0, self._first_rows, (None,) * len(self.keys)))
 
     def start_at(self, number: int) -> World:
-        """The same, under the schema of a stage. Raises `Refused` where a deploy before it fails without rows."""
+        """The start under the schema of a stage. Raises `Refused` where an earlier deploy fails without rows."""
         contents: Contents = self.contents(self._first_rows)
         for stage in self.stages[:number]:
             if stage.kind == "schema":
@@ -219,10 +215,7 @@ class Model:
     def steps(
         self, world: World, running: tuple[int, ...] | None = None, only: str = ""
     ) -> Iterator[tuple[Step, Outcome | None]]:
-        """Every step from a world, with what it leads to: None where nothing changed (a read that was right).
-
-        With `running`, only these releases run, and no deploy goes on. `only` names an operation: no step of others.
-        """
+        """Every step and its outcome; None: a read that was right. `running`: only these releases, and no deploy."""
         if running is None:
             yield from self._deploy_steps(world)
         for transaction in world.transactions:
@@ -280,7 +273,6 @@ class Model:
         yield step, self._entered(following)
 
     def _walked(self, world: World, stage: Stage, step: Step, following: World) -> tuple[Step, Outcome]:
-        """A step of Schema Lab's: a version is published, every server uses it, rows are verified."""
         if stage.definition is not None and stage.base is not None:
             try:
                 _, contents = stage.definition(stage.base, self.contents(world.rows))
@@ -291,7 +283,7 @@ class Model:
         return step, self._entered(following)
 
     def environments(self, release: int, operation: Operation) -> list[Environment]:
-        """The values that users may give: each key, each value of each name that no statement before has read."""
+        """The values that users may give: each key, each value of each name that no earlier statement reads."""
         found = self._environments.get((release, operation.name))
         if found is None:
             asked, read = [], set()
@@ -315,18 +307,20 @@ class Model:
         for environment in self.environments(release, operation):
             if not self._makes_sense(world, writers, dict(environment)):
                 continue
+            reads = any(isinstance(one, Query) for one in operation.statements)
             transaction = Transaction(
-                release, operation.name, 0, environment, allowed=self._allowed(world, operation, environment)
+                release,
+                operation.name,
+                0,
+                environment,
+                allowed=frozenset([self._meant(world, environment)])
+                if reads and len(operation.statements) > 1
+                else frozenset(),
             )
             yield from self._go_on(world, transaction, world.transactions)
 
-    def _allowed(self, world: World, operation: Operation, environment: Environment) -> frozenset[Meaning]:
-        """The answers that a read of the operation may give: values meant at its beginning, or later."""
-        reads = any(isinstance(one, Query) for one in operation.statements)
-        return frozenset([self._meant(world, environment)]) if reads and len(operation.statements) > 1 else frozenset()
-
     def _makes_sense(self, world: World, writers: list[Statement], given: Mapping[str, Value]) -> bool:
-        """An application creates what is not there, and changes what is; it may read anything, and upsert anything."""
+        """An application creates what does not exist and changes what does; it may read and upsert anything."""
         if not writers or self.rollout.key not in given:
             return True
         key = given[self.rollout.key]
@@ -342,7 +336,7 @@ class Model:
         return world.meant[self.keys.index(key)] if key in self.keys else None
 
     def _takes_time(self, statement: Statement) -> bool:
-        """True for a statement during which others may commit something that it does not see."""
+        """True if others may commit during the statement."""
         if isinstance(statement, Insert):
             return statement.source is not None
         return not isinstance(statement, Query) and self.rollout.key not in statement.parameters
@@ -350,7 +344,6 @@ class Model:
     # -- one transaction
 
     def statements(self, world: World, transaction: Transaction) -> tuple[Statement, ...]:
-        """The statements of a transaction under way."""
         if transaction.release == BACKFILL:
             return self.stages[world.stage].statements
         return self.releases[transaction.release].operations[transaction.operation].statements
@@ -358,8 +351,7 @@ class Model:
     def _go_on(
         self, world: World, transaction: Transaction, others: tuple[Transaction, ...]
     ) -> Iterator[tuple[Step, Outcome | None]]:
-        """The next step of a transaction. On Schema Lab, where transactions are SERIALIZABLE, it is the whole of it,
-        under each version that is in use."""
+        """On Schema Lab transactions are SERIALIZABLE: the next step is the whole, under each version in use."""
         stage = self.stages[world.stage]
         if not self.rollout.is_on_lab:
             yield from self._one(world, transaction, others, stage.schema)
@@ -373,7 +365,6 @@ class Model:
     def _whole(
         self, world: World, transaction: Transaction, others: tuple[Transaction, ...], schema: Schema
     ) -> tuple[Step, Outcome | None]:
-        """A transaction from where it stands to its end; of one in autocommit the next statement."""
         is_autocommit = transaction.release != BACKFILL and (
             self.releases[transaction.release].operations[transaction.operation].autocommit
         )
@@ -386,7 +377,6 @@ class Model:
     def _one(
         self, world: World, transaction: Transaction, others: tuple[Transaction, ...], schema: Schema
     ) -> Iterator[tuple[Step, Outcome | None]]:
-        """The next step of a transaction: its statement begins, or is done, or it commits."""
         statements = self.statements(world, transaction)
         step = Step(
             "statement",
@@ -518,7 +508,6 @@ class Model:
             yield step, self._with_transaction(world, others, following)
 
     def _is_gone(self, transaction: Transaction) -> bool:
-        """True for an operation after which the row counts as deleted, though an UPDATE says so."""
         if transaction.release == BACKFILL:
             return False
         return self.releases[transaction.release].operations[transaction.operation].gone
@@ -538,7 +527,6 @@ class Model:
         return world._replace(transactions=in_order(transactions))
 
     def _committed(self, world: World, transaction: Transaction, others: tuple[Transaction, ...]) -> World:
-        """The world after the transaction: its rows are there, and what its user gave is what was meant last."""
         meant = world.meant
         key = dict(transaction.environment).get(self.rollout.key)
         if transaction.release != BACKFILL and key in self.keys and transaction.gave:
@@ -571,7 +559,7 @@ class Model:
     # -- what a read must give
 
     def _wrong(self, world: World, transaction: Transaction, query: Query, effect: Effect) -> Found | None:
-        """Lost or invented, if what came back is not what was meant at any moment of the operation."""
+        """Lost or invented, if the result was not meant at any moment of the operation."""
         names = [output.name for output in query.outputs if output.name in self.rollout.values]
         key = self.rollout.key
         if key not in dict(transaction.environment):
@@ -612,7 +600,7 @@ class Model:
 
 
 def _goes_by(key: str, statement: Statement) -> bool:
-    """True if the statement meets no row but that of the key that it is given."""
+    """True if the statement meets no row but that of its key."""
     if isinstance(statement, Insert):
         return (statement.source is None and key in statement.parameters) or (
             statement.source is not None and _goes_by(key, statement.source)
@@ -621,10 +609,7 @@ def _goes_by(key: str, statement: Statement) -> bool:
 
 
 def walker(tables: tuple[str, ...]) -> "Walker":
-    """Makes the stages of a schema statement on Schema Lab. The command on PostgreSQL does without its planner.
-
-    Raises `NotModelled`, also where the planner is not installed.
-    """
+    """Imported late: on PostgreSQL the command runs without the planner. Raises `NotModelled`."""
     try:
         from rollouts.worlds.walks import Walker
     except ImportError as error:
@@ -633,18 +618,17 @@ def walker(tables: tuple[str, ...]) -> "Walker":
 
 
 def in_order(transactions: tuple[Transaction, ...]) -> tuple[Transaction, ...]:
-    """The transactions in an order that does not depend on which began first."""
+    """The transactions, whichever began first."""
     return tuple(sorted(transactions, key=_place)) if len(transactions) > 1 else transactions
 
 
 @lru_cache(maxsize=65536)
 def _place(transaction: Transaction) -> str:
-    """Its place in the order; kept, since `repr` takes longer than a step."""
+    """Cached: `repr` takes longer than a step."""
     return repr(transaction)
 
 
 def _waits(locks: Iterable[Lock], others: tuple[Transaction, ...]) -> bool:
-    """True if another transaction holds one of the locks, and one of the two wants it for itself."""
     if not others:
         return False
     held = {lock[:3]: lock[3] for one in others for lock in one.locks}

@@ -1,8 +1,5 @@
-"""Every schedule of a rollout, the shortest first: what it finds, how it got there, and what occurred on the way.
-
-Breadth first, so that the first finding of a kind is the shortest; of worlds that mean the same one is looked at.
-A finding that a release has without a rollout is marked *yours already*.
-"""
+"""Every schedule of a rollout, breadth first: the first finding of a kind is the shortest. Of worlds that mean the
+same one is explored. A finding that a release has without a rollout is marked *yours already*."""
 
 import time
 from collections import deque
@@ -25,12 +22,12 @@ Watch = Callable[[int], bool]
 
 
 class Stopped(Exception):
-    """The watch of a search has ended it: it says nothing about the rollout."""
+    """The watch ended the search: it says nothing about the rollout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The bounds of one search: worlds, and seconds of processor time. `watch` may end it before."""
+    """Worlds, and seconds of processor time; `watch` may end a search earlier."""
 
     worlds: int = WORLDS_MAX
     seconds: float = SECONDS_MAX
@@ -39,8 +36,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The shortest way to one fault. `worlds`: the one in which each step was taken. `back_from`: the number of deploys
-    done when the release before came back."""
+    """The shortest way to one fault. `worlds[i]`: where step i was taken. `back_from`: deploys done before the
+    rollback."""
 
     found: Found
     steps: tuple[Step, ...]
@@ -67,16 +64,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Way:
-    """Where a world was first reached from; `by`: the releases whose write led to it on some way."""
-
     before: World | None
     step: Step | None
     by: set[int] = field(default_factory=set)
 
 
 class Search:
-    """One search over the worlds of a model."""
-
     def __init__(self, model: Model, budget: Budget | None = None) -> None:
         self.model = model
         self._budget = budget or Budget()
@@ -87,7 +80,7 @@ class Search:
         self._unreported = 0
 
     def run(self) -> Outcome:
-        """Explore the rollout, then from each gate the rollback to the release before. Raises `Stopped`."""
+        """Explores the rollout, then from each gate the rollback to the earlier release. Raises `Stopped`."""
         began = time.process_time()
         outcome = Outcome()
         start = self.model.start()
@@ -110,7 +103,7 @@ class Search:
         running: tuple[int, ...] | None = None,
         back_from: int | None = None,
     ) -> bool:
-        """True if every world was looked at within the budget. `running`: these releases only, no deploys."""
+        """True if every world was explored within the budget. `running`: these releases only, no deploys."""
         while queue:
             if len(ways) > self._budget.worlds or time.process_time() - began > self._budget.seconds:
                 return False
@@ -129,7 +122,9 @@ class Search:
                     self._occurred(world, step, reached, ways[world], outcome)
                 if reached is None:
                     continue
-                known = self._known(reached, ways)
+                known = ways.get(reached)
+                for image in self._images:
+                    known = ways.get(image(reached)) if known is None else known
                 if known is None:
                     known = ways[reached] = _Way(world, step)
                     queue.append(reached)
@@ -142,14 +137,7 @@ class Search:
         if self._budget.watch is not None and not self._budget.watch(explored):
             raise Stopped
 
-    def _known(self, world: World, ways: dict[World, _Way]) -> _Way | None:
-        way = ways.get(world)
-        for image in self._images:
-            way = ways.get(image(world)) if way is None else way
-        return way
-
     def _occurred(self, world: World, step: Step, reached: World | None, way: _Way, outcome: Outcome) -> None:
-        """A proof says what happened in it; where nothing happened it says nothing."""
         if step.release == BACKFILL:
             if step.kind == "statement" and step.met is not None:
                 outcome.occurred.add(("backfill", "wrote" if step.met else "passed by", str(step.stage)))
@@ -161,7 +149,6 @@ class Search:
                 outcome.occurred.add(("read what another wrote", self.model.releases[step.release].name))
 
     def _way_to(self, world: World, ways: dict[World, _Way]) -> list[tuple[World, Step]]:
-        """The steps that led to a world, each with the world in which it was taken."""
         steps: list[tuple[World, Step]] = []
         way = ways[world]
         while way.before is not None and way.step is not None:
@@ -173,7 +160,7 @@ class Search:
         return [*self._way_to(world, self._ways), (world, Step("back", world.stage)), *steps]
 
     def _note(self, world: World, step: Step, found: Found, ways: dict[World, _Way], back_from: int | None) -> None:
-        """Keep the shortest finding of its kind, and beside one that is the application's own the first that is not."""
+        """Keeps the shortest finding of its kind, and beside one that is *yours* the first that is not."""
         about = found.about if found.kind in ("fails", "refused") else ""
         key = (found.kind, about, step.release, step.operation, back_from)
         known = self._found.get(key)
@@ -189,7 +176,6 @@ class Search:
         self._found[key] = Finding(found, steps, worlds, release, step.operation, done, is_yours, back_from)
 
     def _go_back(self, outcome: Outcome, began: float) -> bool:
-        """From each gate with one release: the one before it runs again beside it."""
         gates: dict[int, list[World]] = {}
         for world in self._ways:
             stage = self.model.stages[world.stage]

@@ -1,7 +1,4 @@
-"""Worlds that mean the same: two keys, or two values that statements only store and compare with `=`.
-
-Of two worlds that differ by such an exchange the search looks at one.
-"""
+"""Of two worlds that differ by an exchange of two keys or of two values that mean the same the search explores one."""
 
 import itertools
 import re
@@ -12,12 +9,10 @@ from rollouts.statements.definitions import computed_by
 from rollouts.statements.effects import Insert
 from rollouts.statements.values import Value
 from rollouts.worlds.model import Model, in_order
-from rollouts.worlds.world import Transaction, World
+from rollouts.worlds.world import World
 
 
 class Image:
-    """Exchanges values that mean the same, two keys or two values of a name, everywhere in a world."""
-
     def __init__(self, model: Model, other: Mapping[Value, Value]) -> None:
         self._other = dict(other)
         self._keys = [model.keys.index(self._other.get(key, key)) for key in model.keys]
@@ -28,7 +23,20 @@ class Image:
             world.stage,
             self._rows(world.rows),
             tuple(self._of(world.meant[place]) for place in self._keys),
-            in_order(tuple(self._exchanged(one) for one in world.transactions)) if world.transactions else (),
+            in_order(
+                tuple(
+                    one._replace(
+                        environment=self._of(one.environment),
+                        writes=self._of(one.writes),
+                        locks=self._of(one.locks),
+                        allowed=self._of(one.allowed),
+                        snapshot=one.snapshot and self._rows(one.snapshot),
+                    )
+                    for one in world.transactions
+                )
+            )
+            if world.transactions
+            else (),
             tuple(sorted(self._of(world.todo), key=repr)) if len(world.todo) == 2 else self._of(world.todo),
             world.lingering,
         )
@@ -39,15 +47,6 @@ class Image:
             found = tuple((name, tuple(sorted(self._of(items), key=repr))) for name, items in rows)
             self._kept[rows] = found
         return found
-
-    def _exchanged(self, transaction: Transaction) -> Transaction:
-        return transaction._replace(
-            environment=self._of(transaction.environment),
-            writes=self._of(transaction.writes),
-            locks=self._of(transaction.locks),
-            allowed=self._of(transaction.allowed),
-            snapshot=transaction.snapshot and self._rows(transaction.snapshot),
-        )
 
     def _of(self, part: Any) -> Any:
         if isinstance(part, tuple):
@@ -61,8 +60,7 @@ class Image:
 
 
 def images_of(model: Model) -> list[Image]:
-    """The exchanges under which a rollout stays the same: of its keys, and of the first two values of a name, where
-    statements only store these and compare them with `=`."""
+    """The exchanges that leave a rollout the same: of its keys, and of the first two values of an opaque name."""
     texts = [one.text for one in _statements(model)] + list(model.rollout.tables)
     texts += [stage.text for stage in model.stages]
     triggers = {one for stage in model.stages for table in stage.schema.values() for one in table.triggers}
@@ -87,7 +85,7 @@ def images_of(model: Model) -> list[Image]:
 
 
 def is_opaque(model: Model, name: str) -> bool:
-    """True if statements only store the values of a name, and compare them with `=`."""
+    """True if statements only store the values of a name and compare them with `=`."""
     equal: set[tuple[str, str]] = set()
     exposed: set[str] = set()
     for statement in _statements(model):

@@ -1,11 +1,10 @@
-"""A schema statement on Schema Lab: the versions of its planner, one after the other, of which two are in use at once.
+"""A schema statement on Schema Lab: the versions of its planner, of which two are in use at once.
 
-    ADD COLUMN full_name text      delete-only · public            for a moment one server may name it, and one not
-    ALTER COLUMN c SET NOT NULL    write-only · verify · public    writes are refused before the rows are looked at
+    ADD COLUMN full_name text      delete-only · public            for a moment only one server may name it
+    ALTER COLUMN c SET NOT NULL    write-only · verify · public    writes are refused before the rows are verified
     RENAME COLUMN                  one version                     one server knows the old name, one the new
 
-A version is a view of the table: its columns in the places where the rows have them, and the constraints that it keeps.
-A column that is not public has a name that no statement can give.
+A version is a view of the table. A column that is not public has a name that no statement can give.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +37,7 @@ KINDS = {StepKind.PUBLISH: "publish", StepKind.DRAIN: "drain", StepKind.VERIFY: 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A step of a walk: publish, drain or verify. `views` are in use before it; the first is the older."""
+    """A step of a walk: publish, drain or verify. `views` are in use before it, the older first."""
 
     kind: str
     text: str
@@ -47,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A statement's walk. `adds`: existing rows get their new columns with the first version, else with the last."""
+    """`adds`: existing rows get their new columns with the first version, else with the last."""
 
     statement: str
     before: Schema
@@ -58,13 +57,11 @@ class Walk:
 
 
 class Walker:
-    """Makes the stages of schema statements, one after the other."""
-
     def __init__(self, tables: tuple[str, ...]) -> None:
         self._catalog = catalog_of(tables)
 
     def walk(self, statement: str, schema: Schema, first: Stage) -> tuple[list[Stage], Schema]:
-        """The stages of a statement, from `first` on, and the schema after it. Raises `NotModelled`, `Refused`."""
+        """The stages of a statement, and the schema after it. Raises `NotModelled`, `Refused`."""
         if is_data(statement):
             after, _ = definition_of(statement)(schema, {})
             return [replace(first, kind="schema", text=statement)], after
@@ -74,7 +71,7 @@ class Walker:
 
 
 def _stages(walk: Walk, first: Stage) -> Iterator[Stage]:
-    """A stage for each step. Existing rows meet the statement at the first or the last, and when they are verified."""
+    """Existing rows meet the statement at the first or last stage, and when they are verified."""
     meets = 0 if walk.adds else len(walk.parts) - 1
     for place, part in enumerate(walk.parts):
         older, newer = part.views[0], part.views[-1]
@@ -93,7 +90,7 @@ def _stages(walk: Walk, first: Stage) -> Iterator[Stage]:
 
 
 def walk_of(statement: str, schema: Schema, catalog: Catalog) -> Walk:
-    """The walk of a schema statement. Raises `NotModelled`; `Refused` where it fails whatever rows there are."""
+    """Raises `NotModelled`; `Refused` where it fails whatever rows there are."""
     after, _ = definition_of(statement)(schema, {})
     plan = _plan(statement, catalog)
     known = dict(catalog)
@@ -105,7 +102,7 @@ def walk_of(statement: str, schema: Schema, catalog: Catalog) -> Walk:
 
 
 def catalog_of(tables: tuple[str, ...]) -> Catalog:
-    """The tables of a file, as Schema Lab has them. Raises `NotModelled`."""
+    """The tables of a file as descriptors. Raises `NotModelled`."""
     catalog: dict[int, Descriptor] = {}
     for text in (one for one in tables if not is_data(one)):
         catalog |= {one.table_id: one for one in _plan(text, catalog).results}
@@ -138,7 +135,7 @@ def _parts(statement: str, plan: Plan, before: Schema, after: Schema) -> Iterato
         kind = KINDS.get(step.kind)
         if kind is None:
             continue
-        yield Part(kind, _text(statement, step), views)
+        yield Part(kind, ", ".join(map(str, step.transitions)) or statement, views)
         if step.kind is StepKind.PUBLISH:
             views = (_padded(views[-1], after), _view(plan, step, before, after))
         elif step.kind is StepKind.DRAIN:
@@ -146,7 +143,7 @@ def _parts(statement: str, plan: Plan, before: Schema, after: Schema) -> Iterato
 
 
 def _padded(view: Schema, after: Schema) -> Schema:
-    """The view with the columns that the statement adds, hidden: existing rows have them from the first version on."""
+    """The view with the new columns, hidden: existing rows have them from the first version on."""
     padded = dict(view)
     for name, table in view.items():
         more = [
@@ -158,13 +155,7 @@ def _padded(view: Schema, after: Schema) -> Schema:
     return padded
 
 
-def _text(statement: str, step: Step) -> str:
-    """The states that a version moves; of one that moves none the statement."""
-    return ", ".join(map(str, step.transitions)) or statement
-
-
 def _view(plan: Plan, step: Step, before: Schema, after: Schema) -> Schema:
-    """The tables as a version has them."""
     name = plan.table
     if name not in before:
         is_public = step.published.state is State.PUBLIC
@@ -183,7 +174,7 @@ def _view(plan: Plan, step: Step, before: Schema, after: Schema) -> Schema:
 
 
 def _columns_view(version: Descriptor, before: Table, after: Table) -> Table:
-    """The table with the columns in the places where the rows have them, those hidden that are not public."""
+    """The table with columns in the places of the rows, those hidden that are not public."""
     public = {column.name: column for column in version.public_columns}
     required = {
         version.column(one.columns[0]).name

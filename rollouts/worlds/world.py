@@ -27,7 +27,7 @@ Meaning = tuple[tuple[str, Value], ...] | None
 
 
 class Transaction(NamedTuple):
-    """A transaction under way. `snapshot` is there while its statement is between beginning and end."""
+    """`snapshot` is set while its statement is between beginning and end."""
 
     release: int
     operation: str
@@ -75,7 +75,7 @@ class Stage:
 
 
 class Step(NamedTuple):
-    """One event: by whom (`release`: an index, `BACKFILL`, or None for a deploy), and how it answered."""
+    """One event. `release`: an index, `BACKFILL`, or None for a deploy."""
 
     kind: str
     stage: int
@@ -90,7 +90,7 @@ class Step(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A finding where a step would have led: its kind, the SQLSTATE or name it is about, and the facts."""
+    """A finding: its kind, the SQLSTATE or name, and the facts."""
 
     kind: str
     about: str
@@ -98,7 +98,7 @@ class Found(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """The step waits for locks that another transaction holds."""
+    """Another transaction holds these locks."""
 
     locks: frozenset[Lock]
 
@@ -107,7 +107,7 @@ Outcome = World | Found | Waits
 
 
 def same(given: Value, wanted: Value) -> bool:
-    """True if a value that was read is the one that was meant: 10 and 10.00 are, '10' and 10 are not."""
+    """True for a value that was meant: 10 is 10.00, '10' is not 10."""
     if isinstance(given, int | float | Decimal) and isinstance(wanted, int | float | Decimal):
         return isinstance(given, bool) == isinstance(wanted, bool) and Decimal(text_of(given)) == Decimal(
             text_of(wanted)
