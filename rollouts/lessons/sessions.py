@@ -181,7 +181,7 @@ def _verdicts(model: Model, moments: Sequence[Moment]) -> Iterator[Verdict]:
         if one.finding is None or one.step is None:
             continue
         release, running = one.step.release, model.stages[one.step.stage].running
-        version = (running[-1] if release in (None, BACKFILL) else release) + 1  # type: ignore[operator]
+        version = (running[-1] if release in (None, BACKFILL) else release) + 1
         if (one.finding.kind, version) not in seen:
             seen.add((one.finding.kind, version))
             yield Verdict(one.finding.kind, version, _severity(one.finding), narrator.fault(one.finding))
