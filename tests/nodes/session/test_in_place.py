@@ -35,8 +35,18 @@ VALUES = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def people(cluster: Cluster) -> str:
+    """Only read by tests."""
+    return thousand_people(cluster)
+
+
+@pytest.fixture
+def own_people(cluster: Cluster) -> str:
+    return thousand_people(cluster)
+
+
+def thousand_people(cluster: Cluster) -> str:
     table = cluster.table("id bigint PRIMARY KEY, name text, age integer", indexes=["(name)"])
     with cluster.connect() as connection:
         connection.execute(f"INSERT INTO {table} SELECT n, 'p' || n % 10, n % 7 FROM generate_series(1, 1000) AS n")
@@ -134,8 +144,8 @@ def columns() -> str:
 
 
 def set_all(connection: "psycopg.Connection[Any]", chosen: dict[str, str]) -> None:
-    for name, value in chosen.items():
-        connection.execute(f"SELECT set_config('{name}', '{value}', false)")
+    calls = (f"set_config('{name}', '{value}', false)" for name, value in chosen.items())
+    connection.execute(f"SELECT {', '.join(calls)}")
 
 
 def as_sent(connection: "psycopg.Connection[Any]", sql: str) -> list[bytes | None]:
@@ -189,18 +199,18 @@ def test_a_mistake_is_shown_where_the_client_wrote_it(cluster: Cluster, people: 
         assert error.value.diag.statement_position == "14"
 
 
-def test_a_block_reads_what_it_has_written_and_goes_on_writing(cluster: Cluster, people: str) -> None:
+def test_a_block_reads_what_it_has_written_and_goes_on_writing(cluster: Cluster, own_people: str) -> None:
     with cluster.connect() as connection:
         with connection.transaction():
             connection.execute("SET LOCAL DateStyle = 'ISO, DMY'")
-            connection.execute(f"UPDATE {people} SET age = 100 WHERE id = 5")
-            assert connection.execute(f"SELECT max(age), count(*) FROM {people}").fetchone() == (100, 1000)
-            connection.execute(f"DELETE FROM {people} WHERE id > 990")
+            connection.execute(f"UPDATE {own_people} SET age = 100 WHERE id = 5")
+            assert connection.execute(f"SELECT max(age), count(*) FROM {own_people}").fetchone() == (100, 1000)
+            connection.execute(f"DELETE FROM {own_people} WHERE id > 990")
             with pytest.raises(psycopg.errors.DivisionByZero), connection.transaction():
-                connection.execute(f"SELECT sum(1 / (age - 100)) FROM {people}")
-            assert connection.execute(f"SELECT count(*) FROM {people} WHERE name >= 'p'").fetchone() == (990,)
-            connection.execute(f"INSERT INTO {people} VALUES (2000, 'new', 1)")
-        assert connection.execute(f"SELECT count(*) FROM {people}").fetchone() == (991,)
+                connection.execute(f"SELECT sum(1 / (age - 100)) FROM {own_people}")
+            assert connection.execute(f"SELECT count(*) FROM {own_people} WHERE name >= 'p'").fetchone() == (990,)
+            connection.execute(f"INSERT INTO {own_people} VALUES (2000, 'new', 1)")
+        assert connection.execute(f"SELECT count(*) FROM {own_people}").fetchone() == (991,)
 
 
 def test_many_rows_stream_while_the_client_takes_them(cluster: Cluster) -> None:
@@ -241,25 +251,25 @@ def test_a_cancel_is_heard_in_the_middle_of_a_query(cluster: Cluster, people: st
         assert connection.execute(f"SELECT count(*) FROM {people}").fetchone() == (1000,)
 
 
-def test_a_read_takes_no_more_than_its_keys(cluster: Cluster, people: str) -> None:
+def test_a_read_takes_no_more_than_its_keys(cluster: Cluster, own_people: str) -> None:
     """T6: writers of other rows do not meet a reader of a range."""
     with cluster.connect() as first, cluster.connect() as second, first.transaction():
-        assert first.execute(f"SELECT count(*) FROM {people} WHERE id <= 10 AND age >= 0").fetchone() == (10,)
+        assert first.execute(f"SELECT count(*) FROM {own_people} WHERE id <= 10 AND age >= 0").fetchone() == (10,)
         with second.transaction():
-            second.execute(f"SELECT count(*) FROM {people} WHERE id > 900 AND age >= 0")
-            second.execute(f"UPDATE {people} SET age = 1 WHERE id = 950")
-        first.execute(f"UPDATE {people} SET age = 2 WHERE id = 5")
+            second.execute(f"SELECT count(*) FROM {own_people} WHERE id > 900 AND age >= 0")
+            second.execute(f"UPDATE {own_people} SET age = 1 WHERE id = 950")
+        first.execute(f"UPDATE {own_people} SET age = 2 WHERE id = 5")
 
 
-def test_two_that_read_all_and_write_meet(cluster: Cluster, people: str) -> None:
+def test_two_that_read_all_and_write_meet(cluster: Cluster, own_people: str) -> None:
     with cluster.connect() as first, cluster.connect() as second:
         first.execute("BEGIN")
-        first.execute(f"SELECT sum(age) FROM {people}")
+        first.execute(f"SELECT sum(age) FROM {own_people}")
         with second.transaction():
-            second.execute(f"SELECT sum(age) FROM {people}")
-            second.execute(f"UPDATE {people} SET age = 50 WHERE id = 950")
+            second.execute(f"SELECT sum(age) FROM {own_people}")
+            second.execute(f"UPDATE {own_people} SET age = 50 WHERE id = 950")
         with pytest.raises(psycopg.errors.SerializationFailure):
-            first.execute(f"UPDATE {people} SET age = 50 WHERE id = 5")
+            first.execute(f"UPDATE {own_people} SET age = 50 WHERE id = 5")
 
 
 def test_values_of_the_session_stand_beside_rows(cluster: Cluster, people: str) -> None:
@@ -295,11 +305,11 @@ def test_a_setting_is_set_where_a_row_is_found(cluster: Cluster, people: str) ->
         assert connection.execute("SHOW application_name").fetchone() == ("found",)
 
 
-def test_a_query_of_no_table_begins_no_snapshot_of_its_block(cluster: Cluster, people: str) -> None:
+def test_a_query_of_no_table_begins_no_snapshot_of_its_block(cluster: Cluster, own_people: str) -> None:
     with cluster.connect() as connection, cluster.connect() as other, connection.transaction():
         [(began, _)] = connection.execute("SELECT now(), upper('x')").fetchall()
-        other.execute(f"INSERT INTO {people} VALUES (5000, 'new', 1)")
-        assert connection.execute(f"SELECT count(*), now() FROM {people}").fetchone() == (1001, began)
+        other.execute(f"INSERT INTO {own_people} VALUES (5000, 'new', 1)")
+        assert connection.execute(f"SELECT count(*), now() FROM {own_people}").fetchone() == (1001, began)
 
 
 def test_a_mistake_in_a_query_of_no_table_fails_its_block(cluster: Cluster, people: str) -> None:

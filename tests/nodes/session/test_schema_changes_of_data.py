@@ -8,6 +8,7 @@ from psycopg import errors
 
 from tests.nodes.conftest import Cluster
 from tests.nodes.ddl import cause_of_last_failure, table_of_two_rows, tag, told
+from tests.rounds import some_of
 
 pytestmark = pytest.mark.usefixtures("worker")
 
@@ -42,7 +43,7 @@ def test_a_unique_partial_index_is_made(cluster: Cluster, n1: Any, n2: Any, tabl
     assert cluster.violations(table) == []
 
 
-@pytest.mark.parametrize("of", ["double precision", "real"])
+@pytest.mark.parametrize("of", some_of(["double precision", "real"], 2))
 def test_a_float_key_that_create_took_is_spread_anew_and_back(cluster: Cluster, n1: Any, n2: Any, of: str) -> None:
     table = cluster.table(f"k {of} PRIMARY KEY, n int")
     n1.execute(f"INSERT INTO {table} VALUES ('-0', 1), ('NaN', 2), ('inf', 3), (0.1, 4), (1e30, 5), (-2.5, 6)")
@@ -134,7 +135,12 @@ def test_a_constraint_that_rows_break_is_not_added(
 @pytest.mark.parametrize(
     ("of", "values", "misfits"),
     [
-        ("timestamp", ("9999-12-31 23:59:59.9995", "9999-12-31 23:59:59.999499", "1999-12-31"), [1]),
+        pytest.param(
+            "timestamp",
+            ("9999-12-31 23:59:59.9995", "9999-12-31 23:59:59.999499", "1999-12-31"),
+            [1],
+            marks=pytest.mark.soak,
+        ),
         ("text", ("x", "9999-12-31 23:59:59.9996", "2024-01-01 00:00:00.0005"), [1, 2]),
     ],
 )

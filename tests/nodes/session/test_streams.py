@@ -13,7 +13,7 @@ from tests.nodes.within import Within, within
 ROWS = 40_000
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(cluster: Cluster) -> str:
     made = cluster.table("id int primary key, code text")
     with cluster.connect() as client:

@@ -58,7 +58,9 @@ def test_parameters_and_options(cluster: Cluster, n1: Any) -> None:
         ("SELECT 10 / (i - 3) AS q FROM generate_series(1, 5) AS i", errors.DivisionByZero),
         ("SELECT nothing", errors.UndefinedColumn),
         ("SELECT ARRAY[ARRAY[1], ARRAY[2]] AS q", errors.FeatureNotSupported),
-        ("SELECT i AS q FROM generate_series(1, 200001) AS i", errors.ProgramLimitExceeded),
+        pytest.param(
+            "SELECT i AS q FROM generate_series(1, 200001) AS i", errors.ProgramLimitExceeded, marks=pytest.mark.soak
+        ),
     ],
 )
 def test_what_fails_leaves_nothing_and_the_name_is_free(
