@@ -128,7 +128,13 @@ def disturbs_nobody(cluster: Cluster, table: str, name: str, attack: Callable[[]
     assert min(waits) < WAIT_S_MAX, f"others waited {waits}"
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+LONG_ONES = ("a result of all columns many times", "a choice among many")
+"""Another of the list takes the same way, in less time: they are for the soak."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] if name in LONG_ONES else []) for name in HOSTILE]
+)
 def test_a_hostile_statement_is_answered_and_disturbs_nobody(cluster: Cluster, table: str, name: str) -> None:
     sql, sqlstate = HOSTILE[name]
 
