@@ -30,25 +30,18 @@ class Beat:
 
 @dataclass(slots=True)
 class Beats:
-    """The beats of a node's own, as it counts them. Statements that take as long as they take do not belong here."""
+    """The beats of a node's own. Statements that take as long as they take do not belong here."""
 
-    statements: int = 0
-    slowest_ms: float = 0.0
     kept: deque[Beat] = field(default_factory=lambda: deque(maxlen=KEPT))
 
-    def finished(self, seconds: float) -> None:
-        self.statements += 1
-        self.slowest_ms = max(self.slowest_ms, 1000 * seconds)
-
-    def beat(self, at: float, *, running: int) -> None:
+    def beat(self, at: float, *, statements: int, slowest_ms: float, running: int) -> None:
         """A quarter of a second is over."""
-        self.kept.append(Beat(round(at, 3), self.statements, round(self.slowest_ms, 2), running))
-        self.slowest_ms = 0.0
+        self.kept.append(Beat(round(at, 3), statements, round(slowest_ms, 2), running))
 
     @property
     def are_idle(self) -> bool:
         """True when nothing has happened since the first of them."""
-        return all(beat.statements == self.statements and not beat.running for beat in self.kept)
+        return all(beat.statements == self.kept[-1].statements and not beat.running for beat in self.kept)
 
     def to_text(self) -> str:
         return json.dumps([astuple(beat) for beat in self.kept])

@@ -44,12 +44,23 @@ class Meter:
     totals: Totals = field(default_factory=Totals)
     """Of all seconds that have ended."""
     beats: Beats = field(default_factory=Beats)
+    ended: int = 0
+    slowest_ms: float = 0.0
+    """Since the last beat, as `ended` since the process began, of the statements that beats tell of."""
 
-    def finished(self, seconds: float, *, is_error: bool) -> None:
-        """A statement was answered, or refused, after `seconds`."""
+    def finished(self, seconds: float, *, is_error: bool, beat_s: float | None = None) -> None:
+        """A statement was answered, or refused, after `seconds`; `beat_s` of them count for its beat."""
+        if beat_s is not None:
+            self.ended += 1
+            self.slowest_ms = max(self.slowest_ms, 1000 * beat_s)
         self.statements += 1
         self.errors += is_error
         self.latencies[bucket_of(int(seconds * 1e6))] += 1
+
+    def beat(self, at: float, *, running: int) -> None:
+        """A quarter of a second is over."""
+        self.beats.beat(at, statements=self.ended, slowest_ms=self.slowest_ms, running=running)
+        self.slowest_ms = 0.0
 
     def retried(self) -> None:
         """A statement is tried again without its client knowing (T7)."""

@@ -239,14 +239,14 @@ class Server:
 
     async def _send_beats(self) -> None:
         """Four times a second how much was done, and how long it took: reorganisations give way by that."""
-        own, number = self.env.meter.beats, 0
+        meter, number = self.env.meter, 0
         async with samples.open_client(self.settings.redis_url) as client:
             while True:
                 await asyncio.sleep(BEAT_S - time.monotonic() % BEAT_S)
-                own.beat(time.monotonic(), running=len(self.env.running))
+                meter.beat(time.monotonic(), running=len(self.env.running))
                 number += 1
-                if not own.are_idle or number % beats.IDLE_EVERY == 0:
-                    await beats.publish(client, self.settings.name, own)
+                if not meter.beats.are_idle or number % beats.IDLE_EVERY == 0:
+                    await beats.publish(client, self.settings.name, meter.beats)
 
     def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
         return open_session(self.env, client, person, parameters, self.settings.limits)

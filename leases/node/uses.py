@@ -87,8 +87,11 @@ class Use:
     pins: set[Pin] = field(default_factory=set)
 
     def pin(self, now: float) -> Pin:
-        expires_at, deadline = self.held.span_at(now)
-        pin = Pin(self, self.expires_at if self.held.is_leased else moment(expires_at), deadline)
+        if self.held.is_leased:
+            pin = Pin(self, self.expires_at, self.held.deadline)
+        else:
+            expires_at, deadline = self.held.span_at(now)
+            pin = Pin(self, moment(expires_at), deadline)
         self.pins.add(pin)
         return pin
 

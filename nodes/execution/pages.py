@@ -15,7 +15,7 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from nodes.store.pipeline import Command, binary, bytea_array, int2_array, int8
 from nodes.store.transaction import Transaction
-from storage import page_sizes, pairs
+from storage import encoding, page_sizes, pairs
 from storage.buckets import storage_of
 from storage.page_sizes import ANY_LENGTH, Pages, longest_of, runs
 from storage.pairs import Pair, StoredRow, row_bucket, rows_of
@@ -47,6 +47,7 @@ class Table:
         self._k_start, _ = pairs.stored_key(self.start)
         self.columns = {column.id: column for column in descriptor.columns}
         self._stored = [c.id for c in descriptor.stored_columns if c.state is not State.ABSENT]
+        self._key_types = [column.type for column in descriptor.key_columns]
         self._is_home_known = descriptor.is_home_in_key
         self._asked: dict[frozenset[ColumnId] | None, tuple[int, bytes]] = {}
 
@@ -56,6 +57,14 @@ class Table:
             return range(1, self.storages + 1)
         bucket = row_bucket(self.descriptor, self.placement, StoredRow(row_key), self.buckets)
         return (storage_of(bucket, self.storages, self.buckets),)
+
+    def place(self, key: Sequence[object]) -> tuple[bytes, int] | None:
+        """The beginning of the pairs of the row with this primary key, and their storage; None for a key of no row."""
+        if None in key:
+            return None
+        found = b"".join([encoding.encode(of, value) for of, value in zip(self._key_types, key, strict=True)])
+        is_long = len(self.start) + len(found) + pairs.COLUMN.size > pairs.KEY_BYTES_MAX
+        return None if is_long else (self.start + found, self.home(found)[0])
 
     def only_home(self, row_keys: Sequence[bytes]) -> int | None:
         """The one storage of a single row; None when there are others, or its key alone does not say."""

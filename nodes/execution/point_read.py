@@ -9,13 +9,25 @@ against the one over Python's values.
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from catalog.elements import EXISTS, Column
 from catalog.values.packed import LEFT_OUT
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, INT2, INT4, INT8, TEXT, VARCHAR, Type
-from expressions.typed import Call, ColumnRef, Expr, Literal, Parameter, PyValue
+from expressions.typed import (
+    Call,
+    ColumnRef,
+    Context,
+    Expr,
+    Literal,
+    Parameter,
+    PyValue,
+    evaluate,
+    is_simple,
+    walk,
+)
 from nodes.context import Environment
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import arrays_of
@@ -100,7 +112,7 @@ class PointRead:
         found: dict[bytes, bytes] = {}
         for place in range(result.ntuples):
             found[result.get_value(place, 0)[-2:]] = result.get_value(place, 1)
-        if _EXISTS not in found:
+        if ROW_END not in found:
             return []
         targets = self._formats.get(formats)
         if targets is None:
@@ -128,7 +140,8 @@ class PointRead:
 
 
 FORMATS_MAX = 16
-_EXISTS = EXISTS.to_bytes(2)
+ROW_END = EXISTS.to_bytes(2)
+"""The end of the key of a row's existence."""
 
 
 def compiled(expr: Expr) -> Compute | None:
@@ -144,6 +157,28 @@ def compiled(expr: Expr) -> Compute | None:
             inner = compiled(only)
             return None if inner is None else _applied(compute, inner)
     return None
+
+
+def all_computed(exprs: Sequence[Expr] | None) -> list[Callable[[Context], PyValue]] | None:
+    """The expressions as functions; None when not all of them can be one that does nothing but to compute."""
+    computes = [_computed(expr) for expr in exprs or ()]
+    known = [compute for compute in computes if compute is not None]
+    return known if exprs is not None and len(known) == len(exprs) else None
+
+
+def _computed(expr: Expr) -> Callable[[Context], PyValue] | None:
+    """The expression as a function. An array is left to the general way: a large one is made beside the event loop."""
+    if expr.type.element is not None:
+        return None
+    of_parameters = compiled(expr)
+    if of_parameters is not None:
+        return lambda context: of_parameters(context.parameters)
+    return partial(evaluate, expr, {}) if is_simple(expr) and not sets(expr) else None
+
+
+def sets(expr: Expr) -> bool:
+    """True if the expression changes a setting, which it may do only for a row that exists."""
+    return any(isinstance(part, Call) and part.name == "set_config" for part in walk(expr))
 
 
 def _applied(compute: Callable[..., PyValue], inner: Compute) -> Compute:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.values.types import ARRAYS
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, refuse_array
 from expressions.typed import PyValue
 from storage import encoding
 from storage.pairs import StoredRow, key_parts, missing_value
@@ -47,3 +49,13 @@ def stored(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> Stored
     key = b"".join(encoding.encode(c.type, values[c.id]) for c in descriptor.key_columns)
     columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c in descriptor.stored_columns if c.id in values}
     return StoredRow(key, columns)
+
+
+def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
+    """Raises 54000 for a text or an array that is longer than a value may be."""
+    for column_id, value in values.items():
+        if isinstance(value, tuple):
+            refuse_array(value)
+        if isinstance(value, str) and len(value) * 4 > VALUE_BYTES_MAX and len(value.encode()) > VALUE_BYTES_MAX:
+            column = descriptor.column(column_id).name
+            raise SqlError(PROGRAM_LIMIT, TOO_LONG, table=descriptor.name, column=column)

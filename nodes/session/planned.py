@@ -75,11 +75,11 @@ class PlannedStatements:
     variables: Variables
     known: SessionValues
     block: Block
+    points: Points
 
     def __post_init__(self) -> None:
         self.names = Names(self.env)
         self.catalog = CatalogQueries(self.env, self.variables, self.known, self.block)
-        self.points = Points(self.env, self.variables, self.known, self.block)
 
     async def run(self, portal: Portal, *, alone: bool) -> Result:
         """A statement on rows, or a question to the catalog."""
@@ -111,22 +111,11 @@ class PlannedStatements:
             raise await self.block.refused(retry) from retry
 
     async def _alone(self, portal: Portal) -> Result:
-        way = self.points.way_of(portal)
-        if isinstance(way, PointRead):
-            point = await self.points.read(way, portal)
-            if point is not None:
-                portal.prepared.check_result(point.fields)
-                return point
         in_one_batch = True
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
             nonlocal in_one_batch
             try:
-                if way is not None and not isinstance(way, PointRead) and not fresh and in_one_batch:
-                    portal.prepared.check_result(way.fields)
-                    done = await self.points.write(way, transaction, portal)
-                    if done is not None:
-                        return done
                 async with checked(transaction):
                     plan, context, named = await self._plan(transaction, portal, fresh=fresh)
                     place = await self._place(portal, transaction, plan, named, context, alone=True)

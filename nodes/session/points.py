@@ -20,14 +20,16 @@ from nodes.execution.fairness import LARGE_CHARS
 from nodes.execution.point_read import PointRead
 from nodes.execution.writing.point_change import PointChange
 from nodes.execution.writing.point_write import PointWrite
+from nodes.execution.writing.writer import Ambiguous
 from nodes.session.block import Block
+from nodes.session.tries import pause
 from nodes.settings.variables import Variables
 from nodes.sql.plans import Plan, SelectPlan
 from nodes.sql.statements import Statement
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
-from nodes.wire.results import Result, Row
+from nodes.wire.results import Result
 
 Way = PointRead | PointWrite | PointChange
 
@@ -77,49 +79,51 @@ class Points:
     def way_of(self, portal: Portal) -> Way | None:
         """The compiled way of a statement, if all is as it was but the version of its table."""
         known = portal.statement.point
-        if known is None or known.way is None or portal.trace is not None:
+        if known is None or known.way is None or portal.trace is not None or self.block.is_open:
             return None
         is_same = known.style is self.variables.style and known.oids == portal.oids and known.way.env is self.env
         return known.way if is_same and not self.block.new_tables.tables else None
 
-    def _uses(self, transaction: Transaction, way: Way) -> bool:
-        """Have the transaction use the version that was compiled, if its name still means it and it is in use."""
-        descriptor, directory = way.descriptor, self.env.directory
-        is_named = directory.known(descriptor.name) == descriptor.table_id
-        return is_named and not directory.may_be_view(descriptor.name) and self.env.pin_held(transaction, descriptor)
-
-    async def read(self, way: PointRead, portal: Portal) -> Result | None:
+    async def perform(self, way: Way, portal: Portal) -> Result | None:
         """The answer, in a transaction of its own; None when it is not to be had this way, and nothing was kept."""
-        transaction = self.env.begin(is_read_only=True, by=self.block.owner)
-        if not self._uses(transaction, way):
+        descriptor, directory = way.descriptor, self.env.directory
+        transaction = self.env.begin(is_read_only=isinstance(way, PointRead), by=self.block.owner)
+        is_named = directory.known(descriptor.name) == descriptor.table_id and not directory.may_be_view(
+            descriptor.name
+        )
+        if not is_named or not self.env.pin_held(transaction, descriptor):
             return None
         try:
-            rows = await self._rows(way, transaction, portal)
+            portal.prepared.check_result(way.fields)
+            if isinstance(way, PointRead):
+                return await self._read(way, transaction, portal)
+            return await self._write(way, transaction, portal)
         except Retry:
             self.env.meter.retried()
-            return None
+            if not isinstance(way, PointRead):
+                await transaction.rollback()
+                await pause(0)
+        except Ambiguous:
+            pass  # one of several rows was there: the general way finds which
         finally:
             if not transaction.is_over:
                 await transaction.rollback()
-        return None if rows is None else Result("SELECT", way.fields, rows)
+        return None
 
-    async def _rows(self, way: PointRead, transaction: Transaction, portal: Portal) -> list[Row] | None:
+    async def _read(self, way: PointRead, transaction: Transaction, portal: Portal) -> Result | None:
         try:
-            values = values_of(portal.oids, portal.values, portal.formats, self.variables.style, transaction.started_at)
-            parts = way.key_of(values)
+            style, now = self.variables.style, transaction.started_at
+            parts = way.key_of(values_of(portal.oids, portal.values, portal.formats, style, now))
         except SqlError:
             return None
         if parts is None:
             return None
         storage, command = way.question(b"".join(parts))
         (result,) = await transaction.run([command], commit=True, only=storage)
-        return way.answer(parts, result, portal.result_formats)
+        return Result("SELECT", way.fields, way.answer(parts, result, portal.result_formats))
 
-    async def write(self, way: PointWrite | PointChange, transaction: Transaction, portal: Portal) -> Result | None:
-        """Do it and commit; None when it is not to be done this way, and nothing was done."""
+    async def _write(self, way: PointWrite | PointChange, transaction: Transaction, portal: Portal) -> Result | None:
         if sum(len(value) for value in portal.values if value is not None) > LARGE_CHARS:
-            return None
-        if not self._uses(transaction, way):
             return None
         style, now = self.variables.style, transaction.started_at
         try:

@@ -31,6 +31,7 @@ from nodes.session.functions.procedures import refusal
 from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
 from nodes.session.planned import PlannedStatements
+from nodes.session.points import Points
 from nodes.session.requests import Requests
 from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.schema.new_tables import NewTables
@@ -88,7 +89,8 @@ class Session:
         self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening, self.locks)
         self.variables.has_asked = lambda: self.block.has_asked
         known = SessionValues(self.variables, self.user, self.client, self.person)
-        self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
+        self.points = Points(self.env, self.variables, known, self.block)
+        self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block, self.points)
         self.requests = Requests(self.env, self.variables, known, self.block)
         views = ViewStatements(self.client, who, self.block, self.planned)
         self.schema = SchemaStatements(self.client, who, self.block, views)
@@ -205,16 +207,18 @@ class Session:
 
     def _count(self, statement: Statement, seconds: float, *, is_error: bool) -> None:
         """A beat has nothing that takes as long as it takes, and no query's time: that is long by itself."""
-        self.env.meter.finished(seconds, is_error=is_error)
-        if statement.kind not in AS_LONG_AS_IT_TAKES:
-            self.env.meter.beats.finished(0.0 if statement.kind == "select" else seconds)
+        beat_s = 0.0 if statement.kind == "select" else seconds
+        is_of_beat = statement.kind not in AS_LONG_AS_IT_TAKES
+        self.env.meter.finished(seconds, is_error=is_error, beat_s=beat_s if is_of_beat else None)
 
     async def _done(self, portal: Portal, *, alone: bool) -> Result:
         statement: Statement = portal.statement
         node = statement.node
         match statement.kind:
             case kind if kind in PLANNED:
-                return await self.planned.run(portal, alone=alone)
+                way = self.points.way_of(portal) if alone else None
+                done = None if way is None else await self.points.perform(way, portal)
+                return done or await self.planned.run(portal, alone=alone)
             case "crud":
                 return await self.requests.run(portal, alone=alone)
             case "ddl":
@@ -324,7 +328,7 @@ class Session:
 
     def next_notification(self) -> tuple[int, str, str] | None:
         """Take one for the client, outside of any transaction: from whom, on which channel, and its payload."""
-        if self.status() != b"I" or self.has_implicit_block():
+        if not self.listening.waiting or self.status() != b"I" or self.has_implicit_block():
             return None
         found = self.listening.next()
         if found is None:

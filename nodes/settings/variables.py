@@ -93,6 +93,10 @@ class Variables:
     idle_in_transaction_s: float | None = field(init=False)
     lock_ms: int = field(init=False)
     """How long it may wait for an advisory lock; 0: as long as it takes."""
+    is_read_only: bool = field(init=False)
+    """The transaction that runs, or the next one, may not write."""
+    is_undecided: bool = False
+    """Something was set that a rollback would undo."""
     is_traced: bool = field(init=False)
     """The client wants to know what is done for its statements (`nodes.trace`)."""
     silenced: tuple[str, ...] = field(init=False)
@@ -160,11 +164,6 @@ class Variables:
     def reset(self, name: str, *, is_local: bool = False) -> None:
         known = self._settable(name, is_reset=True)
         self._put(known, self._initial(known) if known in OF_THE_TRANSACTION else None, is_local=is_local)
-
-    @property
-    def is_read_only(self) -> bool:
-        """True if the transaction that runs, or the next one, may not write."""
-        return self._value(READ_ONLY) == "on"
 
     def reset_all(self) -> None:
         kept, lasting = (
@@ -272,11 +271,6 @@ class Variables:
 
     # -- transactions -------------------------------------------------------------------------------------------
 
-    @property
-    def is_undecided(self) -> bool:
-        """True if something was set that a rollback would undo."""
-        return self._before is not None
-
     def _put(self, known: str, value: str | None, *, is_local: bool) -> None:
         """None: as it was at first, as if nothing had set it."""
         if known == READ_ONLY and value == "off" and self.is_read_only and self.has_asked():
@@ -295,6 +289,7 @@ class Variables:
     def _replace(self, values: Values, lasting: Values) -> None:
         if self._before is None:
             self._before = self._lasting
+        self.is_undecided = True
         self._now(values, lasting)
 
     def _now(self, values: Values, lasting: Values) -> None:
@@ -332,7 +327,7 @@ class Variables:
         """The transaction is over, or a statement by itself."""
         if self._marks:
             self._marks.clear()
-        before, self._before = self._before, None
+        before, self._before, self.is_undecided = self._before, None, False
         if before is not None:
             lasting = self._lasting if committed else before
             self._now(lasting, lasting)
@@ -344,6 +339,7 @@ class Variables:
         )
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.lock_ms = int(self._value("lock_timeout"))
+        self.is_read_only = self._value(READ_ONLY) == "on"
         self.is_traced = self._value(TRACE) == "on"
         least = self._value(LEAST_REPORTED).upper()
         self.silenced = SEVERITIES[: SEVERITIES.index(least)] if least in SEVERITIES else ()

@@ -1,7 +1,7 @@
 """The deadline of an open transaction at the store, which moves with its leases (T4).
 
 While statements come, each takes a new deadline along. While none does, somebody has to look: the client may think for
-longer than the leases last that the transaction began under, and they were renewed.
+longer than the leases last that the transaction began under, and they were renewed. Most transactions end before that.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ class Bounded(Protocol):
     """A transaction, as far as its deadline asks."""
 
     connection: StoreConnection | None
+    armed: dt.datetime | None
     is_over: bool
 
     @property
@@ -31,25 +32,15 @@ class Bounded(Protocol):
 
 
 class Deadline:
-    """Of one transaction: what is armed at the store, and the batch that is moving it, if one is."""
+    """Looks at one transaction from now on. `moving` is the batch that moves its deadline, if one does."""
 
-    __slots__ = ("_looking", "_transaction", "armed", "moving")
+    __slots__ = ("_looking", "_transaction", "moving")
 
     def __init__(self, transaction: Bounded) -> None:
         self._transaction = transaction
         self._looking: asyncio.TimerHandle | None = None
-        self.armed: dt.datetime | None = None
         self.moving: asyncio.Task[None] | None = None
-
-    def move_to(self, armed: dt.datetime | None) -> None:
-        """A batch has armed this one; from the first on somebody looks."""
-        self.armed = armed
-        if self._looking is None:
-            self._look_later()
-
-    def is_before(self, expires_at: dt.datetime | None) -> bool:
-        """True if a renewal allows more than is armed."""
-        return expires_at is not None and self.armed is not None and expires_at > self.armed
+        self._look()
 
     def close(self) -> None:
         """The transaction is over."""
@@ -62,7 +53,9 @@ class Deadline:
     def _look(self) -> None:
         """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
         expires_at, connection = self._transaction.expires_at, self._transaction.connection
-        if self.is_before(expires_at) and connection is not None and connection.is_ready:
+        armed = self._transaction.armed
+        is_later = expires_at is not None and armed is not None and expires_at > armed
+        if is_later and connection is not None and connection.is_ready:
             assert expires_at is not None
             self.moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
         elif not self._transaction.is_over:
@@ -71,7 +64,7 @@ class Deadline:
     async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
         try:
             await connection.run([arm_command(expires_at)])
-            self.armed = expires_at
+            self._transaction.armed = expires_at
         except StoreConnectionLost as lost:
             log.info("moving a deadline: %s", lost)  # the next statement reports it
         except StoreError as error:

@@ -34,8 +34,7 @@ from expressions.errors import (
     SqlError,
 )
 from leases.node.uses import Pin
-from nodes.store import refusals
-from nodes.store.deadline import Deadline
+from nodes.store import deadline, refusals
 from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, arm_command, enter_command, is_strict
 from nodes.store.last_numbers import LastNumbers
 from nodes.store.lost_commit import outcome_of
@@ -124,7 +123,10 @@ class Transaction:
     closing: set[str] = field(default_factory=set)
     """Those among them that nobody wants any more."""
     _entered: dict[int, Pin] = field(default_factory=dict)
-    _deadline: Deadline | None = None
+    armed: dt.datetime | None = None
+    """The deadline that the store has of it."""
+    _looking: asyncio.TimerHandle | None = None
+    _deadline: deadline.Deadline | None = None
     _xid: bytes | None = None
     _relay: Relay | None = None
     _portals: int = 0
@@ -164,7 +166,7 @@ class Transaction:
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
         """
-        is_first = self._deadline is None and self._relay is None
+        is_first = self._looking is None and self._relay is None
         run = self._run if is_first else self._run_next
         return run(commands, commit=commit, returns_xid=returns_xid, only=only)
 
@@ -260,24 +262,29 @@ class Transaction:
         new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         if self.is_reading:
             return [self._enter(pin, NO_DEADLINE, only) for pin in new], new, None
-        deadline, expires_at = self._deadline, self.expires_at
+        armed, expires_at = self.armed, self.expires_at
         if expires_at is None:
-            return [], [], None if deadline is None else deadline.armed
-        if deadline is None and self._entered:
+            return [], [], armed
+        if armed is None and self._entered:
             new += [pin for table_id, pin in self.pins.items() if table_id in self._entered and not is_strict(pin)]
             again = [self._enter(pin, expires_at) for pin in new]
             return again or [arm_command(expires_at)], new, expires_at
         if new:
             return [self._enter(pin, expires_at, only) for pin in new], new, expires_at
-        if deadline is not None and deadline.is_before(expires_at):
+        if armed is not None and expires_at > armed:
             return [arm_command(expires_at)], [], expires_at
-        return [], [], None if deadline is None else deadline.armed
+        return [], [], armed
 
     def _note_armed(self, armed: dt.datetime | None) -> None:
         """The deadline that the store has now; a transaction that only reads has none."""
-        if not self.is_reading:
-            self._deadline = self._deadline or Deadline(self)
-            self._deadline.move_to(armed)
+        if self.is_reading:
+            return
+        self.armed = armed
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(deadline.LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._deadline = deadline.Deadline(self)
 
     def _enter(self, pin: Pin, expires_at: dt.datetime, only: int | None = None) -> Command:
         return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES), only)
@@ -365,6 +372,8 @@ class Transaction:
         if self.is_over:
             return
         self.is_over, self.has_committed = True, committed
+        if self._looking is not None:
+            self._looking.cancel()
         if self._deadline is not None:
             self._deadline.close()
         self.savepoints.clear()

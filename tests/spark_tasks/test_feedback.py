@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 import pytest
 
 from leases.beats import BEAT_S, Beat, Beats, MalformedBeats, from_text, of_late
+from nodes.metrics import Meter
 from spark_tasks.runs.feedback import WORKS_FIRST, Feedback, Felt, Target, Verdict, Why, are_idle, felt
 
 Load = Callable[[float, float], tuple[float, float, int]]
@@ -23,6 +24,7 @@ class World:
     now: float = 100.0
     works: float = 0.0
     own: Beats = field(default_factory=Beats)
+    statements: int = 0
     seen: list[tuple[float, Verdict]] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)
 
@@ -33,10 +35,9 @@ class World:
     def _pass(self) -> None:
         per_s, slow_ms, running = self.load(self.now, self.works)
         self.per_s.append(per_s)
-        self.own.statements += round(per_s * BEAT_S)
-        self.own.slowest_ms = slow_ms
+        self.statements += round(per_s * BEAT_S)
         self.now += BEAT_S
-        self.own.beat(self.now, running=running)
+        self.own.beat(self.now, statements=self.statements, slowest_ms=slow_ms, running=running)
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / BEAT_S)):
@@ -206,13 +207,14 @@ def test_a_run_that_found_nothing_leaves_nothing_to_lead_on_with(found: Verdict)
 
 
 def test_beats_say_what_lay_between_them() -> None:
-    own = Beats()
+    meter = Meter(0.0)
     for number in range(12):
         for _ in range(number):
-            own.finished(0.001 * number)
-        own.beat(10 + BEAT_S * number, running=0)
-    beats = from_text(own.to_text())
-    assert beats == list(own.kept)
+            meter.finished(1.0, is_error=False, beat_s=0.001 * number)
+        meter.finished(1.0, is_error=False)
+        meter.beat(10 + BEAT_S * number, running=0)
+    beats = from_text(meter.beats.to_text())
+    assert beats == list(meter.beats.kept)
     assert beats[-1].at - beats[0].at == 2.0
     assert [beat.slowest_ms for beat in beats] == [3, 4, 5, 6, 7, 8, 9, 10, 11]
     assert [beat.at for beat in of_late(beats, 0.5)] == [12.25, 12.5, 12.75]

@@ -66,8 +66,7 @@ def busy_node() -> Iterator[None]:
     node = Node.objects.create(name="busy", host="127.0.0.1", port=1, pid=1)
     busy = Beats()
     for number in range(9):
-        busy.statements, busy.slowest_ms = 25 * number, 6
-        busy.beat(number * BEAT_S, running=0)
+        busy.beat(number * BEAT_S, statements=25 * number, slowest_ms=6, running=0)
     beats.reader(settings.REDIS_URL).set("schemalab:beats:busy", busy.to_text(), px=10_000)
     yield
     node.delete()

@@ -4,9 +4,9 @@
 
 An UPDATE of an indexed column needs the old value, whose entry it removes, `n = n + 1` the old value itself, a DELETE
 all entries of its row. What happens to which pair is decided in `storage.mutations`, as everywhere. Left to the general
-way, which does all of it in the same transaction and says why something is refused: large rows and values, what has no
-value or breaks a rule, and every table that is not at rest. No unique entry is put and no foreign key is checked here,
-so no other row can stand in the way. RETURNING is of the row in hand.
+way, which says why something is refused: large rows and values, what has no value or breaks a rule, and every table that
+is not at rest. No unique entry is put and no foreign key is checked here, so no other row can stand in the way. RETURNING
+is of the row in hand.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +20,10 @@ from expressions.typed import Context, Expr, PyValue, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
-from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long
-from nodes.execution.writing.point_write import ROW_END, all_computed, placing
-from nodes.execution.writing.unread import is_about_one_row, is_key_alone, sets
-from nodes.execution.writing.write_context import refuse_long
-from nodes.execution.writing.writer import Writer
+from nodes.execution.point_read import ROW_END, all_computed, sets
+from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long, refuse_long
+from nodes.execution.writing.unread import is_about_one_row, is_key_alone
+from nodes.execution.writing.writer import commands_of
 from nodes.sql.plans import DeletePlan, Plan, Returning, UpdatePlan
 from nodes.sql.writes.row_rules import Rules
 from nodes.sql.writes.row_texts import are_plain
@@ -37,7 +36,7 @@ from storage.mutations import Op, delete_row, update_row
 from storage.page_sizes import longest_of
 from storage.pairs import CannotDerive, StoredRow, rows_of, stored_key
 from storage.reads import reads
-from storage.statements import get_sql
+from storage.statements import get_sql, statements_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class PointChange:
     env: Environment
     table: Table
     tag: str
-    place_of: Callable[[Context], tuple[bytes, int] | None]
+    key: Sequence[Callable[[Context], PyValue]]
     where: Expr | None
     assignments: Sequence[tuple[ColumnId, Expr]]
     rules: Rules | None
@@ -75,15 +74,10 @@ class PointChange:
         is_small = longest_of(table.columns_asked()[0]) > VALUE_BYTES_MAX
         if key is None or not is_small or asks(plan.descriptor):
             return None
-        place = placing(table)
-
-        def place_of(context: Context) -> tuple[bytes, int] | None:
-            return place([compute(context) for compute in key])
-
         if isinstance(plan, DeletePlan):
-            return cls(env, table, "DELETE", place_of, where, (), None, plan.descriptor.public_columns, plan.returning)
+            return cls(env, table, "DELETE", key, where, (), None, plan.descriptor.public_columns, plan.returning)
         assignments = tuple(plan.assignments.items())
-        return cls(env, table, "UPDATE", place_of, where, assignments, plan.rules, plan.rules.reads, plan.returning)
+        return cls(env, table, "UPDATE", key, where, assignments, plan.rules, plan.rules.reads, plan.returning)
 
     async def perform(self, transaction: Transaction, context: Context) -> Result | None:
         """Do it and commit. None when it is not to be done this way, and nothing was written.
@@ -93,7 +87,7 @@ class PointChange:
         begin_anew()
         table = self.table
         try:
-            found = self.place_of(context)
+            found = table.place([compute(context) for compute in self.key])
         except SqlError:
             return None
         if found is None:
@@ -109,7 +103,11 @@ class PointChange:
         if change is None:
             return None
         ops, answer = change
-        await Writer(transaction, table.descriptor, self.env.storages, self.env.buckets).write(ops, commit=True)
+        transaction.note_written()
+        commands, has_puts = commands_of(
+            statements_for(ops, table.descriptor.table_id, self.env.storages, buckets=self.env.buckets)
+        )
+        await transaction.run(commands, commit=True, returns_xid=has_puts)
         rows = [] if answer is None else [answer]
         return Result(f"{self.tag} {int(bool(ops))}", self.fields, rows, has_written=True)
 

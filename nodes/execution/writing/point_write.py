@@ -16,17 +16,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column
+from catalog.elements import Column
 from expressions.errors import SqlError
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT
-from expressions.typed import Context, Expr, Literal, PyValue, evaluate, is_simple
+from expressions.typed import Context, Expr, Literal, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import Turns
-from nodes.execution.pages import Table
-from nodes.execution.point_read import compiled
-from nodes.execution.writing.unread import is_at_rest, needs_no_row, sets
-from nodes.execution.writing.write_context import refuse_long
+from nodes.execution.point_read import ROW_END, all_computed
+from nodes.execution.row_codec import refuse_long
+from nodes.execution.writing.unread import is_at_rest, needs_no_row
 from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
@@ -38,15 +37,13 @@ from storage import encoding
 from storage.asking import asks
 from storage.buckets import CUSTOM
 from storage.mutations import Act
-from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry, stored_key
+from storage.pairs import COLUMN, EMPTY, CannotDerive, StoredRow, index_entry, stored_key
 from storage.statements import REFUSABLE, act_sql, columns_of, lookup, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
 Pair = tuple[bytes, bytes]
 Row = tuple[int, bytes, list[bytes], list[bytes]]
 """Of a new row: its storage, the key of its existence, and the keys and values of its other pairs."""
-ROW_END = COLUMN.pack(EXISTS)
-"""The end of the key of a row's existence."""
 NO_VALUE = Literal(None, TEXT)
 
 
@@ -130,7 +127,7 @@ def puts_given_rows(plan: InsertPlan) -> bool:
 def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
     """For each row the pair of its existence, which must be new, those of its columns outside the key, its entries."""
     descriptor, rules, table = plan.descriptor, plan.rules, env.table(plan.descriptor)
-    place, placement, key_starts_at = placing(table), table.placement, len(table.start)
+    placement, key_starts_at = table.placement, len(table.start)
     indexes = sorted(descriptor.indexes, key=lambda index: index.id)
     ids, stored = [c.id for c in descriptor.columns], by_id(descriptor.stored_columns)
     found = [complete_row(plan, row) for row in plan.rows]
@@ -149,7 +146,7 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
         values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
         rules.refuse(values)
         refuse_long(descriptor, values)
-        found = place([values[column_id] for column_id in descriptor.primary_key])
+        found = table.place([values[column_id] for column_id in descriptor.primary_key])
         if found is None:
             return None
         start, storage = found
@@ -220,7 +217,7 @@ def put_params(keys: Sequence[bytes]) -> tuple[bytes, ...]:
 
 def update(env: Environment, plan: UpdatePlan) -> Ask | None:
     """The pairs of the columns that are assigned, put if there is such a row."""
-    descriptor, place, key = plan.descriptor, placing(env.table(plan.descriptor)), all_computed(plan.scan.pinned_key)
+    descriptor, table, key = plan.descriptor, env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
     columns = by_id(descriptor.column(column_id) for column_id in plan.assignments)
     computes = all_computed([plan.assignments[column.id] for column, _ in columns])
     required = {column.id for column, _ in plan.rules.required}
@@ -230,7 +227,7 @@ def update(env: Environment, plan: UpdatePlan) -> Ask | None:
     def ask(context: Context) -> Question | None:
         values = {column.id: compute(context) for (column, _), compute in zip(columns, computes, strict=True)}
         refuse_long(descriptor, values)
-        found = place([compute(context) for compute in key])
+        found = table.place([compute(context) for compute in key])
         if found is None or any(value is None and column_id in required for column_id, value in values.items()):
             return None  # an error only if there is such a row
         start, storage = found
@@ -244,13 +241,13 @@ def update(env: Environment, plan: UpdatePlan) -> Ask | None:
 
 def removal(env: Environment, plan: DeletePlan) -> Ask | None:
     """All pairs of a row, removed if there is one."""
-    descriptor, place, key = plan.descriptor, placing(env.table(plan.descriptor)), all_computed(plan.scan.pinned_key)
+    descriptor, table, key = plan.descriptor, env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
     ends = [ROW_END, *(end for _, end in by_id(descriptor.stored_columns))]
     if key is None:
         return None
 
     def ask(context: Context) -> Question | None:
-        found = place([compute(context) for compute in key])
+        found = table.place([compute(context) for compute in key])
         if found is None:
             return None
         start, storage = found
@@ -267,34 +264,3 @@ def removal(env: Environment, plan: DeletePlan) -> Ask | None:
 def by_id(columns: Iterable[Column]) -> list[tuple[Column, bytes]]:
     """Columns in the order of their pairs, each with the end of its pair's key."""
     return [(column, COLUMN.pack(column.id)) for column in sorted(columns, key=lambda column: column.id)]
-
-
-def placing(table: Table) -> Callable[[Sequence[PyValue]], tuple[bytes, int] | None]:
-    """From a primary key to the beginning of its row's pairs, and their storage; None for a key that no row has."""
-    types = [column.type for column in table.descriptor.key_columns]
-    size_max = KEY_BYTES_MAX - len(table.start) - COLUMN.size
-
-    def place(values: Sequence[PyValue]) -> tuple[bytes, int] | None:
-        if None in values:
-            return None
-        key = b"".join([encoding.encode(of, value) for of, value in zip(types, values, strict=True)])
-        return None if len(key) > size_max else (table.start + key, table.home(key)[0])
-
-    return place
-
-
-def all_computed(exprs: Sequence[Expr] | None) -> list[Compute] | None:
-    """The expressions as functions; None when not all of them can be one that does nothing but to compute."""
-    computes = [computed(expr) for expr in exprs or ()]
-    known = [compute for compute in computes if compute is not None]
-    return known if exprs is not None and len(known) == len(exprs) else None
-
-
-def computed(expr: Expr) -> Compute | None:
-    """The expression as a function. An array is left to the general way: a large one is made beside the event loop."""
-    if expr.type.element is not None:
-        return None
-    of_parameters = compiled(expr)
-    if of_parameters is not None:
-        return lambda context: of_parameters(context.parameters)
-    return functools.partial(evaluate, expr, {}) if is_simple(expr) and not sets(expr) else None

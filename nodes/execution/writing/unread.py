@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
 from expressions.errors import SqlError
-from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constant, walk
+from expressions.typed import Context, PyValue, evaluate, is_constant
 from nodes.context import Environment
 from nodes.execution.fairness import in_thread
-from nodes.execution.row_codec import encoded
+from nodes.execution.point_read import sets
+from nodes.execution.row_codec import encoded, refuse_long
 from nodes.execution.ways import table_of, way_of
-from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.conditions.predicates import conjuncts
@@ -70,11 +70,6 @@ def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
 def is_key_alone(plan: UpdatePlan | DeletePlan) -> bool:
     """True if the key is all of the condition."""
     return plan.where is not None and len(conjuncts(plan.where)) == len(plan.descriptor.primary_key)
-
-
-def sets(expr: Expr) -> bool:
-    """True if the expression changes a setting, which it may do only for a row that exists."""
-    return any(isinstance(part, Call) and part.name == "set_config" for part in walk(expr))
 
 
 def operations(plan: UpdatePlan | DeletePlan, row_key: bytes, context: Context, buckets: int) -> Sequence[Op] | None:

@@ -8,13 +8,12 @@ from itertools import chain, islice
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, TableId
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, refuse_array
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, are_long
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
-from nodes.execution.row_codec import encoded, is_long, stored
+from nodes.execution.row_codec import encoded, is_long, refuse_long, stored
 from nodes.execution.scans import stored_rows
 from nodes.execution.writing.answering import ROWS_AT_ONCE, Answering
 from nodes.execution.writing.computing import Computing
@@ -189,16 +188,6 @@ class Writing:
         descriptor = own or self.transaction.pins[table_id].descriptor
         assert isinstance(descriptor, Descriptor)
         return descriptor
-
-
-def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
-    """Raises 54000 for a text or an array that is longer than a value may be."""
-    for column_id, value in values.items():
-        if isinstance(value, tuple):
-            refuse_array(value)
-        if isinstance(value, str) and len(value) * 4 > VALUE_BYTES_MAX and len(value.encode()) > VALUE_BYTES_MAX:
-            column = descriptor.column(column_id).name
-            raise SqlError(PROGRAM_LIMIT, TOO_LONG, table=descriptor.name, column=column)
 
 
 def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:

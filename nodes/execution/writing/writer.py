@@ -138,14 +138,13 @@ class Writer:
 
     async def _write_and_commit(self, ordered: Sequence[Op], probes: Sequence[Probe]) -> None:
         statements = self._statements(ordered)
-        removals = [command_of(s) for s in statements if s.act in REMOVALS]
-        puts = [s for s in statements if s.act not in REMOVALS]
-        writes = [*removals, *put_commands(puts)]
+        writes, has_puts = commands_of(statements)
         checked = [foreign_key_probes.checked_command(probes)] if probes else []
         homes = {s.storage for s in statements}
         only = homes.pop() if len(homes) == 1 and not probes else None
         try:
-            await self.transaction.run([*writes, *checked], commit=True, returns_xid=bool(puts or checked), only=only)
+            returns_xid = has_puts or bool(checked)
+            await self.transaction.run([*writes, *checked], commit=True, returns_xid=returns_xid, only=only)
         except Refused as refused:
             if refused.position < len(writes):
                 candidates = [key for s in statements if s.returns_keys for key in s.keys]
@@ -189,6 +188,13 @@ def command_if_there(existence: bytes, statement: Statement, table_id: int) -> C
     """The statement, done only if there is a row; its answer is the transaction's id, and whether there was."""
     sql = remove_if_there_sql if statement.act in REMOVALS else put_if_there_sql
     return Command(sql(statement.storage, table_id), binary(pairs.stored_key(existence)[0], *statement.params))
+
+
+def commands_of(statements: Sequence[Statement]) -> tuple[list[Command], bool]:
+    """The commands of one batch: removals, then all puts; and whether there are any, so that the last one tells the
+    transaction's id."""
+    puts = [s for s in statements if s.act not in REMOVALS]
+    return [*(command_of(s) for s in statements if s.act in REMOVALS), *put_commands(puts)], bool(puts)
 
 
 def put_commands(puts: Sequence[Statement]) -> list[Command]:
