@@ -4,9 +4,9 @@
 
 An UPDATE of an indexed column needs the old value, whose entry it removes, `n = n + 1` the old value itself, a DELETE
 all entries of its row. What happens to which pair is decided in `storage.mutations`, as everywhere. Left to the general
-way, which says why something is refused: large rows and values, what has no value or breaks a rule, and every table that
-is not at rest. No unique entry is put and no foreign key is checked here, so no other row can stand in the way. RETURNING
-is of the row in hand.
+way, which says why something is refused: large rows and values, what has no value or breaks a rule, and every table
+that is not at rest. No unique entry is put and no foreign key is checked here, so no other row can stand in the way.
+RETURNING is of the row in hand.
 """
 
 from collections.abc import Callable, Mapping, Sequence
