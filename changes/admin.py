@@ -1,4 +1,5 @@
-"""Changes as operators see them, to pause, resume or cancel, not to edit; and where notifications go."""
+"""Changes for operators, who pause, resume or cancel them but do not edit them, and the destinations of
+notifications."""
 
 import re
 import secrets
@@ -98,12 +99,10 @@ call(
 
 
 def direction_word(direction: str) -> str:
-    """Where a change or a step goes to, in the reader's language."""
     return str(DIRECTIONS[direction])
 
 
 def kind_word(kind: str) -> str:
-    """A step of a change as a word of the reader's language."""
     return str(KINDS[kind])
 
 
@@ -147,7 +146,7 @@ class ChangeAdmin(ActingAdmin):
 
 
 class DestinationForm(forms.ModelForm):
-    """A destination whose address is one of its kind."""
+    """Checks that the address fits the kind."""
 
     occasions = forms.MultipleChoiceField(
         choices=Destination.Occasion.choices, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Occasions")
@@ -162,7 +161,7 @@ class DestinationForm(forms.ModelForm):
 
 
 def mistake_in(kind: str, address: str) -> str | None:
-    """Why this is no address of that kind; None when it is one."""
+    """Why the address does not fit the kind; None when it does."""
     if kind == Destination.Kind.EMAIL:
         found = addresses(address)
         try:
@@ -190,7 +189,7 @@ def mistake_in(kind: str, address: str) -> str | None:
 
 @admin.register(Destination)
 class DestinationAdmin(admin.ModelAdmin):
-    """Where notifications go. The secret is made here, and shown once."""
+    """The secret is generated here and shown once."""
 
     form = DestinationForm
     list_display = ("name", "kind", "address", "is_on", "created_at")

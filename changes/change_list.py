@@ -1,9 +1,8 @@
-"""The list of changes and their queue, as pages show them.
+"""The list of changes and their queue, for pages.
 
     /changes/?status=open&table=flights&who=sam&text=index&before=120
 
-A page of the list begins where the one before it ended, by number, so it stays what it is while changes come. In the
-queue each change names those that it waits for directly: whom these wait for is on their own lines.
+Pages of the list are bounded by numbers of changes, so that they stay the same while changes come.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The changes that an address asks for; an empty text asks for nothing. `mistake`: a status that is none."""
+    """The filter of an address; an empty text filters nothing. `mistake`: an unknown status."""
 
     status: str = ""
     table: str = ""
@@ -51,7 +50,7 @@ class Wanted:
         return bool(self.status or self.table or self.who or self.text)
 
     def address(self, **pages: int) -> str:
-        """The filter as the query of an address, with `before` or `after` where given."""
+        """The filter as a query string, with `before` or `after` where given."""
         texts = {"status": self.status, "table": self.table, "who": self.who, "text": self.text}
         return urlencode({name: text for name, text in texts.items() if text} | pages)
 
@@ -65,7 +64,7 @@ def wanted(asked: QueryDict) -> Wanted:
 
 
 def matching(asked: Wanted) -> QuerySet[Change]:
-    """All the changes that are wanted, on whatever page. A table's name is also that which it has today."""
+    """All changes that pass the filter. A table matches by its current name, too."""
     found = Change.objects.all()
     if asked.status:
         found = found.filter(status__in=GROUPS.get(asked.status, (asked.status,)))
@@ -82,10 +81,8 @@ def matching(asked: Wanted) -> QuerySet[Change]:
 
 
 def page(asked: Wanted, size: int = PAGE) -> Json:
-    """A page of the list, newest first, with the addresses of its neighbours where there are some.
-
-    A text may be anywhere: a search that takes too long is ended, and `search_s_max` says after how many seconds.
-    """
+    """One page of the list, newest first, with the addresses of its neighbours. A search that takes too long is ended:
+    then `search_s_max` is its limit in seconds, else None."""
     try:
         with reading.limited():
             changes, newer, older = _read(asked, size)
@@ -100,7 +97,6 @@ def page(asked: Wanted, size: int = PAGE) -> Json:
 
 
 def _read(asked: Wanted, size: int) -> tuple[list[Change], bool, bool]:
-    """The changes of a page, and whether there are newer and older ones."""
     found = matching(asked)
     if asked.after is not None:
         changes = list(reversed(found.filter(pk__gt=asked.after).order_by("id")[:size]))
@@ -113,10 +109,8 @@ def _read(asked: Wanted, size: int) -> tuple[list[Change], bool, bool]:
 
 
 def queue() -> Json:
-    """The changes that have not ended: those that move with what they wait for, the others behind whom they are.
-
-    As a part of live pages. `mark`: a page whose list was drawn under another one is to ask for it again.
-    """
+    """The open changes, in the order of the queue, with the changes that each waits for directly. When `mark` changes,
+    a page should load its list again."""
     ahead = directly_behind(selectors.places())
     held_up = {one: sorted(later for later, first in ahead.items() if one in first) for one in ahead}
     leases, every = selectors.leases_now(), selectors.in_order()
@@ -125,26 +119,21 @@ def queue() -> Json:
         for change in every[:QUEUE_SHOWN]
     ]
     counts = Counter(every.order_by().values_list("status", flat=True))
+    # differs as soon as a line of the list may: a change came, or one has another status
+    newest = Change.objects.aggregate(newest=Max("pk"), ended=Max("ended_at"))
+    open_ones = Change.objects.filter(status__in=OPEN).order_by("id").values_list("id", "status")
     return {
         "lines": lines,
         "more": counts.total() - len(lines),
         "moving": sum(counts[status] for status in MOVING),
         "waiting": counts[Status.QUEUED],
         "awaiting": counts[Status.AWAITING],
-        "mark": _mark(),
+        "mark": f"{crc32(repr((newest, list(open_ones))).encode()):08x}",
         "is_busy": any(one.get("progress") for one in lines),
     }
 
 
-def _mark() -> str:
-    """Differs as soon as a line of the list may: a change came, or one has another status."""
-    newest = Change.objects.aggregate(newest=Max("pk"), ended=Max("ended_at"))
-    open_ones = Change.objects.filter(status__in=OPEN).order_by("id").values_list("id", "status")
-    return f"{crc32(repr((newest, list(open_ones))).encode()):08x}"
-
-
 def _line(change: Change, leases: list[Json]) -> Json:
-    """A change that moves, with what it does and waits for; of one in the queue that would say nothing."""
     if change.status in MOVING:
         return change_page.summary(selectors.change_snapshot(change.pk), leases)
     return change_page.line(selectors.change_line(change)) | {"element": plan_from_json(change.plan).headline}

@@ -1,17 +1,16 @@
-"""The record of a change, so that any worker can go on with it (X3).
+"""Tables of changes. Any worker can continue a change from its row (X3).
 
-    Change             the statement, its plan, where the executor's machine stands
-    Step               one leg of the way: which version, how long it took, whom it waited for
-    Claim              that this change moves that table, now
-    SchemaChangeLease  which worker may move a table's schema, and its token (X2)
-    Reservation        the names that a transaction on some node holds for the table it is making (T9)
-    Proof              what the explorer says of a plan, whoever asked for it
-    Record             the window of time around it, for its lanes over time, once it has ended
-    Approval           that it waits for a second person, and what they decided
-    Destination        where notifications go; Delivery: one on its way; OutboxPlace: how far the story was read
+    Change             the statement, its plan, the state of the machine
+    Step               one step: its version, its times, the nodes it waited for
+    Claim              this change moves that table now
+    SchemaChangeLease  the worker that may move a table's schema, and its token (X2)
+    Reservation        names that a transaction on a node holds for a table it makes (T9)
+    Proof              the explorer's answer about a plan
+    Record             the window of time around an ended change
+    Approval           a second person's decision
+    Destination        where notifications go; Delivery: the outbox; OutboxPlace: how far the story was read
 
-That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers: a change
-that moves has a claim on each of its tables, and a table has room for one.
+A constraint of the database keeps X1: a moving change has a claim on each of its tables, and a table has room for one.
 """
 
 from __future__ import annotations
@@ -45,17 +44,12 @@ ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
 class Change(models.Model):
-    """One DDL statement on its way. `table_id` is known from the start: CREATE TABLE takes a spare one.
+    """One DDL statement.
 
-    `table_ids` are all the tables it moves, in the order in which they are locked: with a foreign key the other table,
-    too (L11). They are settled once the change begins, when it is planned on the tables as they are then. `names` are
-    what the statement's names stand for, settled when it was submitted (`changes.ddl.bindings`).
-    `executor_state` is the machine's, without its plan. `wishes` are pending requests of people, in the order in
-    which they came, until the driver has heard them: {"wish": "cancel", "who": ..}. Whoever publishes looks at them
-    under the row's lock (X6).
-
-    `place` is its place in the queues once somebody has approved it: behind those that were there by then. Numbers of
-    changes are of the same sequence, and are the places of all others.
+    `table_ids` are the tables it moves, in lock order (L11), settled when it begins; a new table has a reserved id.
+    `names` are the meanings of the statement's names (`changes.ddl.bindings`). `wishes` are pending requests in order,
+    which a publish looks at under the row's lock (X6): {"wish": "cancel", "who": ..}. `place` is the place in the
+    queue after an approval, from the sequence of the ids, which are the places of other changes.
     """
 
     table_id = models.IntegerField()
@@ -92,12 +86,12 @@ class Change(models.Model):
 
     @property
     def was_needless(self) -> bool:
-        """It is done without a step: when its turn came, there was nothing to do."""
+        """Done without a step: there was nothing to do."""
         return self.status == Status.DONE and self.executor_state is None
 
 
 class Approval(models.Model):
-    """A change waits for a second person, or one has decided: `who`, and `why` where they gave a reason."""
+    """A change waits for a second person, or `who` has decided, for reason `why`."""
 
     change = models.OneToOneField(Change, on_delete=models.CASCADE, primary_key=True, related_name="approval")
     asked_at = models.DateTimeField(auto_now_add=True)
@@ -125,7 +119,7 @@ class Approval(models.Model):
 
 
 class Step(models.Model):
-    """A step of a change, once it has begun: publish, drain (a wait), fill, .. `number` counts in its direction."""
+    """A step that has begun. `number` counts in its direction."""
 
     change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="steps")
     road = models.CharField(max_length=16, default="forward")
@@ -151,11 +145,8 @@ class Step(models.Model):
 
 
 class Claim(models.Model):
-    """Change `change` moves `table_id`, and no other does (X1).
-
-    Kept by triggers on the change's row (`migrations/claims.sql`): they come when it begins to move and go with its
-    end, whoever writes its status.
-    """
+    """Change `change` moves `table_id`, and no other does (X1); set by triggers on the status
+    (`migrations/claims.sql`)."""
 
     table_id = models.IntegerField(primary_key=True)
     change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="claims")
@@ -165,7 +156,7 @@ class Claim(models.Model):
 
 
 class SchemaChangeLease(models.Model):
-    """Holder `holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
+    """`holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
 
     table_id = models.IntegerField(primary_key=True)
     holder = models.TextField()
@@ -180,10 +171,8 @@ class SchemaChangeLease(models.Model):
 
 
 class Reservation(models.Model):
-    """An explicit transaction of `node` is making `table_id`; its names are freed when it ends, or its node dies.
-
-    The first of `names` is what it was called at first, then come its indexes, and what else it was called.
-    """
+    """A transaction of `node` is making `table_id`; its names are free when it ends or the node dies. `names`: the
+    table's first name, its indexes', and later ones."""
 
     table_id = models.IntegerField(primary_key=True)
     node = models.TextField()
@@ -198,11 +187,8 @@ class Reservation(models.Model):
 
 
 class Proof(models.Model):
-    """A plan, and the explorer's answer once there is one. `key` stands for the plan and the rules it was judged by.
-
-    `model` stands for what was explored; plans that differ only in names have the same, and share an answer.
-    `beginnings`: how many searches have begun since the last one that ended with an answer.
-    """
+    """A plan and the explorer's answer. `key` stands for the plan and the rules. Plans that differ only in names have
+    the same `model`, and share an answer. `beginnings`: searches since the last answer."""
 
     key = models.CharField(max_length=64, primary_key=True)
     plan = models.JSONField()
@@ -218,7 +204,7 @@ class Proof(models.Model):
 
 
 class Record(models.Model):
-    """The facts of the time around a finished change (`leases.staircase.facts`), after they have gone elsewhere."""
+    """The facts around an ended change (`leases.staircase.facts`), kept before their source is trimmed."""
 
     change = models.OneToOneField(Change, on_delete=models.CASCADE, primary_key=True, related_name="record")
     facts = models.JSONField()
@@ -229,11 +215,8 @@ class Record(models.Model):
 
 
 class Destination(models.Model):
-    """A place where notifications of changes go: a webhook, or addresses of email. Operators alone choose it.
-
-    `occasions` are what it hears of; a wait counts as too long after `wait_s`. A webhook's messages are signed with
-    `secret`.
-    """
+    """A webhook or email addresses; operators choose them. A wait is too long after `wait_s`. Webhooks are signed with
+    `secret`."""
 
     class Kind(models.TextChoices):
         WEBHOOK = "webhook", _("webhook")
@@ -276,11 +259,8 @@ class Destination(models.Model):
 
 
 class Delivery(models.Model):
-    """A notification on its way to one destination: the outbox. `about` is what it is about, once for each destination.
-
-    Whoever sends it moves `due_at` ahead first, so that nobody else does; if they die, it is due again then, and sent
-    with the same id.
-    """
+    """A notification for one destination; `about` is unique for it. A sender moves `due_at` ahead first, so that no
+    other sends it; after a crash it is due again, with the same id."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")
@@ -323,7 +303,7 @@ class Delivery(models.Model):
 
 
 class OutboxPlace(models.Model):
-    """The number of the last event of a stream of which deliveries were made."""
+    """The last event of a stream for which deliveries were made."""
 
     stream = models.TextField(primary_key=True)
     seq = models.BigIntegerField()

@@ -1,4 +1,4 @@
-"""Notices of a change: to the worker that drives it, the pages that show it, and whoever follows it to its end."""
+"""Wakes the driver of a change, the pages that show it and the commands that follow it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,23 @@ FOLLOW_S = 5.0
 
 
 def streams_of(change: Change) -> list[str]:
-    """The streams of the cluster, the change, and each of its tables."""
+    """The streams of the cluster, the change and its tables."""
     return [CLUSTER, change_stream(change.pk), *map(table_stream, change.table_ids)]
 
 
 def notify(change_id: int) -> None:
-    """Wake the change's driver, and the pages that show it."""
+    """Wakes the change's driver and pages."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('schemalab_change', %s)", [str(change_id)])
 
 
 def send_driver(change_id: int) -> None:
-    """Ask a worker to drive the change. Without a broker nothing is lost: the timetable finds the change (X3)."""
+    """Asks a worker to drive the change. Without a broker the timetable finds it later (X3)."""
     send_hint(partial(celery_app().send_task, "changes.tasks.drive"), change_id, "change")
 
 
 def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:
-    """The change's story from event `since` on, each event as it is committed, until the change has ended.
-
-    `until` (on the monotonic clock) ends it earlier.
-    """
+    """Yields the change's story from event `since` as it is committed, until the change ends or `until` (monotonic)."""
     with closing(Listener("schemalab_change")) as listener:
         while True:
             is_over = Change.objects.values_list("status", flat=True).get(pk=change_id) in ENDED

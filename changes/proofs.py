@@ -1,11 +1,9 @@
-"""The explorer's proof of a plan: asked for by a task's name, kept in a table, shown when it is there.
+"""The explorer's proof of a plan, requested by task name and kept in a table.
 
     page, command --ask--> Proof --task "lab.tasks.prove_plan"--> explorer --answer--> Proof --NOTIFY--> command
 
-Nobody who asks waits in a request: a page shows that the proof is on its way and looks again. A proof that is not
-there within `ANSWER_S` is unknown, and says why; it is shown all the same should it come later. An answer is kept
-for good, and is forgotten with the rules it is about: `rules` names them, and is part of its key. A plan whose search
-ends its process each time is unknown for good.
+Requests do not wait: a page looks again. A proof that is not there within `ANSWER_S` is unknown, with a reason.
+Answers are kept under a key that includes `rules`. A plan whose search ends its process each time is unknown for good.
 """
 
 from __future__ import annotations
@@ -53,12 +51,12 @@ _renamers: list[Callable[[Plan, Json], Json]] = []
 
 
 def judged_by(rules: Callable[[], str]) -> None:
-    """Called while Django starts, by whoever proves: a text that changes when answers might."""
+    """Registers, while Django starts, a text that changes when answers might."""
     _rules[:] = [rules]
 
 
 def renamed_by(renamer: Callable[[Plan, Json], Json]) -> None:
-    """Called while Django starts, by whoever proves: a counterexample in the names of its plan."""
+    """Registers, while Django starts, the renaming of a counterexample."""
     _renamers[:] = [renamer]
 
 
@@ -66,10 +64,8 @@ def renamed_by(renamer: Callable[[Plan, Json], Json]) -> None:
 
 
 def ask(plan: Plan) -> Proof:
-    """The proof of this plan, asked for unless that has been done, or too many were lately: then it is unknown.
-
-    A plan that moves nothing needs none, and nobody is asked.
-    """
+    """The proof of this plan, requested unless it was, or too many were lately. A plan that moves nothing needs
+    none."""
     key, at = key_of(plan), now()
     if moves_nothing(plan):
         return Proof(key=key, plan=plan.to_json(), asked_at=at, answer={"verdict": NOTHING, "why": _(NOTHING_MOVES)})
@@ -81,7 +77,8 @@ def ask(plan: Plan) -> Proof:
     is_given_up = proof.answer is not None and proof.beginnings >= BEGINNINGS_MAX
     is_open = not is_given_up and (proof.answer is None or proof.answer["verdict"] == "unknown")
     if is_new:
-        _forget_oldest()
+        kept = Proof.objects.order_by("-asked_at").values("key")[:KEPT_MAX]
+        Proof.objects.exclude(key__in=kept).delete()
     elif not (is_open and at - proof.asked_at > timedelta(seconds=ASK_AGAIN_S)):
         return proof
     again = {"answer": None, "begun_at": None, "answered_at": None, "asked_at": at}
@@ -92,18 +89,14 @@ def ask(plan: Plan) -> Proof:
 
 
 def moves_nothing(plan: Plan) -> bool:
-    """True when the plan only gives names and defaults: no pair, no entry and no rule is other than before."""
-    return not _widens(plan) and not any(step.transitions or step.kind in RUNS for step in plan.forward)
-
-
-def _widens(plan: Plan) -> bool:
-    """True when a column gets a type that takes more values, in place."""
+    """True when the plan only gives names and defaults: no pair, entry or rule changes."""
     before = {column.id: column.type for column in plan.base.columns} if plan.base is not None else {}
-    return any(before.get(column.id, column.type) != column.type for column in plan.result.columns)
+    widens = any(before.get(column.id, column.type) != column.type for column in plan.result.columns)
+    return not widens and not any(step.transitions or step.kind in RUNS for step in plan.forward)
 
 
 def key_of(plan: Plan) -> str:
-    """Sixty-four hex characters for the plan and the rules; rows, warnings and costs have no part in a proof."""
+    """Hash of the plan and the rules, without rows, warnings and costs."""
     body = plan.to_json() | {"rows": None, "dangers": []}
     del body["costs"]
     text = json.dumps([body, *(rules() for rules in _rules)], sort_keys=True)
@@ -115,16 +108,11 @@ def _send(key: str) -> None:
     sent(ask, f"proof {key[:8]}", "whoever looks for it will")
 
 
-def _forget_oldest() -> None:
-    kept = Proof.objects.order_by("-asked_at").values("key")[:KEPT_MAX]
-    Proof.objects.exclude(key__in=kept).delete()
-
-
 # --- answering, called by whoever proves
 
 
 def begin(key: str) -> Plan | None:
-    """The plan that is to be proved; None when it needs no proof any more. May be called twice."""
+    """The plan to prove; None when it needs no proof any more. May be called twice."""
     proof = Proof.objects.filter(key=key, answer__isnull=True).first()
     if proof is None:
         return None
@@ -136,14 +124,13 @@ def begin(key: str) -> Plan | None:
 
 
 def known_answer(model: str) -> Json | None:
-    """The answer for the same model before, unless it was unknown."""
+    """An earlier answer for the same model, unless unknown."""
     kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
     answers = kept.values_list("answer", flat=True)
     return next((found for found in answers if found["verdict"] != "unknown"), None)
 
 
 def answer(key: str, found: Json, *, model: str = "", beginnings: int = 0) -> None:
-    """Store the answer and notify whoever waits."""
     with transaction.atomic(), connection.cursor() as cursor:
         Proof.objects.filter(key=key).update(answer=found, model=model, beginnings=beginnings, answered_at=now())
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, key])
@@ -153,7 +140,7 @@ def answer(key: str, found: Json, *, model: str = "", beginnings: int = 0) -> No
 
 
 def shown(proof: Proof) -> Json:
-    """The proof as it is known now. "proving" is no verdict: it says that there will be one."""
+    """The proof as known now; "proving" means that a verdict will come."""
     body: Json = {"key": proof.key, "is_over": True}
     if proof.answer is not None:
         seen: Json = proof.answer.get("sometimes", {})
@@ -173,7 +160,7 @@ def shown(proof: Proof) -> Json:
 
 
 def _in_its_names(proof: Proof) -> Json:
-    """A counterexample in the names of the plan; an answer is kept in those of the model, for all plans like it."""
+    """A counterexample in the names of the plan; stored answers have the model's."""
     if proof.answer is None or proof.answer["verdict"] != "violated":
         return {}
     plan = plan_from_json(proof.plan)
@@ -181,7 +168,7 @@ def _in_its_names(proof: Proof) -> Json:
 
 
 def in_words(seen: Json) -> list[str]:
-    """A verdict for a terminal; a counterexample is given step by step."""
+    """A verdict for a terminal."""
     if seen["verdict"] == NOTHING:
         return [f"nothing to prove: {seen['why']}"]
     if seen["verdict"] == "unknown":
@@ -200,13 +187,12 @@ def in_words(seen: Json) -> list[str]:
 
 
 def _is_busy() -> bool:
-    """True when a worker is at another question: one comes after the other."""
     since = now() - timedelta(seconds=ASK_AGAIN_S)
     return Proof.objects.filter(answer__isnull=True, begun_at__gt=since).exists()
 
 
 def wait(plan: Plan) -> Json:
-    """Ask, and wait until there is a verdict: two seconds at most, less when no worker takes it up."""
+    """Asks, and waits for a verdict: at most two seconds, less when no worker takes it up."""
     with closing(Listener(CHANNEL)) as listener:
         proof = ask(plan)
         while (seen := shown(proof))["verdict"] == "proving":

@@ -1,12 +1,12 @@
-"""The queue of changes: one at a time moves a table (X1), also when a change moves several tables (L11).
+"""The queue of changes: one at a time moves a table (X1), also when a change moves several (L11).
 
     change 1   trips                moves
     change 2   trips, airports      waits for 1
-    change 3          airports      waits for 2, though airports stands still: nobody is overtaken
+    change 3          airports      waits for 2, though airports stands still: there is no overtaking
     change 4                 runs   moves
 
-A change waits for every older one that shares a table with it, so the queue has no circle. And it waits for a younger
-one that moves already: planned again at its start, a change may need a table that it did not need when submitted.
+A change waits for every older one that shares a table, so there is no circle; and for a younger one that moves
+already, since at its start it may need another table than when submitted.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An open change in the queues of its tables; `is_moving`: it has begun.
-
-    `since` orders the queues: mostly the number of the change itself. One that had to be approved first is behind
-    those that came before that.
-    """
+    """An open change in the queues of its tables. `since` orders them: its number, or its place after an approval."""
 
     id: int
     table_ids: frozenset[int]
@@ -34,7 +30,7 @@ class Place:
 
 
 def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
-    """The changes that `one` waits for, in the order of the queues."""
+    """The changes that `one` waits for, in order."""
     if one.is_moving:
         return []
     rivals = [other for other in others if other.id != one.id and other.table_ids & one.table_ids]
@@ -43,7 +39,7 @@ def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
 
 
 def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
-    """For each change those that it waits for, without those that one of them waits for in turn."""
+    """For each change those it waits for, without those that one of them waits for."""
     known = tuple(places)
     ahead = {one.id: ahead_of(one, known) for one in known}
     implied = {one: {other for first in found for other in ahead[first]} for one, found in ahead.items()}
@@ -51,6 +47,6 @@ def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
 
 
 def free_to_move(places: Iterable[Place]) -> list[int]:
-    """The changes that wait for no other, in the order of the queues."""
+    """The changes that wait for no other, in order."""
     known = tuple(places)
     return [one.id for one in sorted(known, key=lambda one: one.order) if not ahead_of(one, known)]

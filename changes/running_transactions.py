@@ -1,8 +1,5 @@
-"""Transactions that hold a change back when no lease does: they run under a version that is to end (L7, L9).
-
-Of a table without leases they are all that a change ever waits for; their time is over `LEASE_S` after they began, at
-the latest. Elsewhere they have outlived their lease, and their sessions are ended in a moment (L8).
-"""
+"""Transactions that block a change when no lease does (L7, L9). Without leases they last until `LEASE_S` after they
+began; otherwise they have outlived their lease and their sessions are ended soon (L8)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ COORDINATION = "SELECT body ->> 'coordination' FROM catalog_descriptor WHERE tab
 
 
 def running(cursor: Any, table_id: int, version: int, kind: StepKind) -> list[Json]:
-    """The transactions in the way of publishing `version`, or draining at it; each with its end at the latest."""
+    """The transactions that block publishing `version` or draining at it, each with its latest end."""
     used = version - (2 if kind is StepKind.PUBLISH else 1)
     cursor.execute(COORDINATION, [table_id, used])
     known = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Reading changes: where each one stands, and why it does not move."""
+"""Reads changes: where each one stands, and why it does not move."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ RETRIES_SHOWN = 3
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
-    """The changes that have not ended, of one table or of all, oldest first. Whose turn it is says `changes.queue`."""
+    """The changes that have not ended, of one table or of all, oldest first."""
     found = Change.objects.filter(status__in=OPEN).order_by("id")
     return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
 
 
 def in_order(table_id: int | None = None) -> QuerySet[Change]:
-    """The same: first those that move, then the queue by their places, then those that await approval."""
+    """The same: moving ones, then the queue by place, then those that await approval."""
     found = Change.objects.filter(status__in=OPEN)
     found = found if table_id is None else found.filter(table_ids__contains=[table_id])
     group = Case(When(status=Status.AWAITING, then=2), When(status=Status.QUEUED, then=1), default=0)
@@ -60,29 +60,22 @@ def in_order(table_id: int | None = None) -> QuerySet[Change]:
 
 
 def waits_now(now_s: float) -> list[tuple[Step, float]]:
-    """The steps that wait for leases or sessions now, each with the seconds since its wait began.
-
-    `now_s` is the database's clock. A pause is no wait, nor is a step that is tried again.
-    """
+    """The steps that wait for leases or sessions, each with its seconds. `now_s` is the database's clock. Pauses and
+    retries do not count."""
     waiting = Step.objects.filter(change__status=Status.WAITING, ended_at=None).select_related("change")
     since = [((step.change.executor_state or {}).get("waited_since"), step) for step in waiting.order_by("change_id")]
     return [(step, max(0.0, now_s - began)) for began, step in since if began is not None]
 
 
 def open_changes_of(table_ids: Collection[int]) -> list[Change]:
-    """The changes in the queues of any of these tables, in their order."""
+    """The changes in the queues of any of these tables, in order."""
     found = Change.objects.filter(status__in=IN_QUEUE, table_ids__overlap=list(table_ids))
     return list(found.order_by(Coalesce("place", "id")))
 
 
 def places() -> list[Place]:
-    """The open changes in the queues of their tables."""
     found = Change.objects.filter(status__in=IN_QUEUE).values_list("id", "table_ids", "status", "place")
     return [Place(change, frozenset(tables), status in MOVING, place or 0) for change, tables, status, place in found]
-
-
-def _place(change: Change) -> Place:
-    return Place(change.pk, frozenset(change.table_ids), change.status in MOVING, change.place or 0)
 
 
 def is_its_turn(change: Change) -> bool:
@@ -91,14 +84,13 @@ def is_its_turn(change: Change) -> bool:
 
 
 def following(table_ids: Collection[int]) -> list[int]:
-    """The changes that may begin now that one of these tables is free: with several tables it may be several."""
     known = places()
     waiting = {one.id for one in known if not one.is_moving and not one.table_ids.isdisjoint(table_ids)}
     return [change_id for change_id in free_to_move(known) if change_id in waiting]
 
 
 def execution_of(change: Change) -> Execution:
-    """Where the change's machine stands; at the start when no worker has taken it up."""
+    """The state of the change's machine."""
     plan = plan_from_json(change.plan)
     if change.executor_state is None:
         return Execution(change.pk, plan)
@@ -106,12 +98,12 @@ def execution_of(change: Change) -> Execution:
 
 
 def standing_of(change: Change, state: Execution | None = None) -> Standing:
-    """Where the change stands for people who want something of it."""
+    """The change as `changes.executor.interventions` judges it."""
     return Standing(change.status, state or execution_of(change), tuple(change.wishes))
 
 
 def tried_again(change: Change) -> list[Change]:
-    """Later changes of the same table by the same statement, the newest first; of one that may be tried again."""
+    """Later changes with the same table and statement, newest first."""
     if change.status not in RETRIED:
         return []
     same = Change.objects.filter(statement=change.statement, table_name=change.table_name, pk__gt=change.pk)
@@ -119,7 +111,7 @@ def tried_again(change: Change) -> list[Change]:
 
 
 def why_not_retried(change: Change) -> str | None:
-    """Why the statement of this change would not be submitted again now."""
+    """Why the statement would not be submitted again now."""
     same = Change.objects.filter(statement=change.statement, table_name=change.table_name)
     same = same.filter(Q(status__in=OPEN) | Q(status=Status.DONE, pk__gt=change.pk))
     alike = same.exclude(pk=change.pk).order_by("-id").values_list("pk", "status").first()
@@ -127,7 +119,7 @@ def why_not_retried(change: Change) -> str | None:
 
 
 def may_steer_all(user: Any) -> bool:
-    """True when this person may pause, resume, throttle and cancel what others have submitted."""
+    """True when this person may steer changes of others."""
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
@@ -156,7 +148,7 @@ def change_line(change: Change) -> dict[str, Any]:
 
 
 def error_of(change: Change) -> dict[str, Any] | None:
-    """The error of a change; its message is a sentence where it was one."""
+    """The error; its message is a sentence where it was one."""
     if change.error is None or "sentence" not in change.error:
         return change.error
     found = dict(change.error)
@@ -168,7 +160,6 @@ def iso(at: datetime | None) -> str | None:
 
 
 def changes_in_flight() -> list[dict[str, Any]]:
-    """The changes that have not ended, with the step each is at."""
     return [
         change_line(change) | {"step": current_step(change, execution_of(change)), "behind": behind(change)}
         for change in open_changes()
@@ -176,17 +167,18 @@ def changes_in_flight() -> list[dict[str, Any]]:
 
 
 def recent_changes(limit: int = 50) -> list[dict[str, Any]]:
-    """The newest changes, whatever became of them."""
     return [change_line(change) for change in Change.objects.order_by("-id")[:limit]]
 
 
 def behind(change: Change) -> list[int]:
-    """The changes that go first (X1)."""
-    return ahead_of(_place(change), places()) if change.status in IN_QUEUE else []
+    if change.status not in IN_QUEUE:
+        return []
+    own = Place(change.pk, frozenset(change.table_ids), change.status in MOVING, change.place or 0)
+    return ahead_of(own, places())
 
 
 def needless(plan: Plan, first: Collection[int]) -> list[int]:
-    """Of the changes that go `first`: those that a DROP TABLE waits for in vain, and that may be cancelled (X6)."""
+    """Those among `first` that a DROP TABLE waits for in vain, and that may be cancelled (X6)."""
     if not plan.drops_table or not first:
         return []
     others = Change.objects.filter(pk__in=first).order_by("id")
@@ -198,7 +190,6 @@ def needless(plan: Plan, first: Collection[int]) -> list[int]:
 
 
 def current_step(change: Change, state: Execution) -> dict[str, Any] | None:
-    """The step the change is at, in whichever direction."""
     if state.step is None or not change.is_open:
         return None
     return step_json(state.plan, state.position, state.step) | {"road": state.direction.value}
@@ -243,7 +234,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
 
 
 def approval_of(change: Change) -> dict[str, Any] | None:
-    """The decision of a second person, or that one is awaited; None when nobody was asked."""
+    """The decision of a second person, or that it is awaited; None when none is needed."""
     found = Approval.objects.filter(pk=change.pk).first()
     if found is None:
         return None
@@ -251,7 +242,7 @@ def approval_of(change: Change) -> dict[str, Any] | None:
 
 
 def _undo(change: Change, plan: Plan) -> dict[str, Any]:
-    """The undo, as it could be submitted now; or why none can be."""
+    """The undo that can be submitted now, or why none can."""
     try:
         found = undo_today.offer(plan, tables_ahead.catalog_view())
     except undo_today.NoUndo as none:
@@ -262,7 +253,7 @@ def _undo(change: Change, plan: Plan) -> dict[str, Any]:
 
 
 def _brought_back(change: Change, undo: Plan) -> int | None:
-    """A later change that brought back what this one dropped. Its elements have new ids, so names have to tell it."""
+    """A later change that brought back what this one dropped. New elements have new ids, so names tell it."""
     later = Change.objects.filter(pk__gt=change.pk, status__in=[*IN_QUEUE, Status.DONE]).order_by("id")
     of_table = Q(table_name=change.table_name) if undo.base is None else Q(table_id=change.table_id)
     wanted = undo_today.signature(undo.to_json()["moves"])
@@ -271,10 +262,7 @@ def _brought_back(change: Change, undo: Plan) -> int | None:
 
 
 def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
-    """The steps of both directions with their times, waits and `when`; a rollback is there once it has begun.
-
-    A change that had nothing to do has none.
-    """
+    """The steps of both directions with times, waits and `when`; none for a change that had nothing to do."""
     if change.was_needless:
         return {Direction.FORWARD.value: []}
     kept = {(Direction(step.road), step.number): step for step in Step.objects.filter(change=change)}
@@ -295,7 +283,7 @@ def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]
 
 
 def step_status(change: Change, state: Execution, direction: Direction, begun: Collection[int]) -> list[str]:
-    """The status of each step of a direction: done, current, todo; in the end: left unfinished, or never taken."""
+    """The status of each step: done, current, todo; in the end left or never."""
     if direction is not state.direction:
         return status_before_rollback(state.plan.forward, begun, newest=state.plan.base_version + state.published)
     if change.is_open:
@@ -305,7 +293,6 @@ def step_status(change: Change, state: Execution, direction: Direction, begun: C
 
 
 def times(step: Step | None) -> dict[str, Any]:
-    """When a step began and ended, and whom it waited for."""
     if step is None:
         return {"started_at": None, "ended_at": None, "waited_for": [], "waited_s": 0.0, "tries": 0}
     return {
@@ -318,11 +305,7 @@ def times(step: Step | None) -> dict[str, Any]:
 
 
 def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """The leases that block the change right now, and until when at most: the last to end first.
-
-    When it waits and there is none, the transactions that do. Each with the sessions that use it, as its node reports
-    them.
-    """
+    """The leases that block the change, the last to end first; else the transactions, each with its sessions."""
     found, step = leases_in_the_way(change, state), state.step
     if (
         not found
@@ -342,7 +325,7 @@ def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
 
 
 def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """Those of them that are leases."""
+    """The leases among them."""
     step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
@@ -361,7 +344,7 @@ def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:
 
 
 def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tuple[rules.Lease, ...]:
-    """The live leases that hold a table back, as the publisher finds them."""
+    """The live leases that block a table, as the publisher finds them."""
     leases, at = leases_as_of_now(cursor, table)
     if kind is StepKind.PUBLISH:
         hindrance = rules.publish_hindrance(leases, table=table, next_version=version, now=at)
@@ -371,15 +354,12 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
 
 
 def leases_now() -> list[dict[str, Any]]:
-    """The live leases on all tables, as the pages of changes count them."""
+    """The live leases on all tables."""
     return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
 
 
 def waits_for_leases(table_ids: Collection[int] | None = None) -> list[dict[str, Any]]:
-    """The changes, of these tables or of all, that leases hold back now.
-
-    Each comes with its step and the leases in its way, the last to end first.
-    """
+    """The changes that leases block, each with its step and these leases, the last to end first."""
     moving = Change.objects.filter(status__in=MOVING).order_by("id")
     found = []
     for change in moving if table_ids is None else moving.filter(table_ids__overlap=list(table_ids)):
@@ -396,12 +376,12 @@ BEGUN = (RunState.WAITING, RunState.RUNNING)
 
 
 def runs_of(change_id: int) -> list[ReorgRun]:
-    """The change's reorganisations, oldest first, with what is wanted of them."""
+    """The change's reorganisations, oldest first."""
     return list(ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id"))
 
 
 def open_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
-    """Of a change's reorganisations the one that works now, or will when it goes on."""
+    """The reorganisation that works, or will when it continues."""
     return next((run for run in runs if run.state in BEGUN and not run.is_closed), None)
 
 
@@ -411,7 +391,7 @@ def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
 
 
 def run_json(run: ReorgRun) -> dict[str, Any]:
-    """A reorganisation: done and total rows, rate, ETA, and why it is no faster."""
+    """A reorganisation: rows done and total, rate, ETA, and why it is no faster."""
     if not hasattr(run, "pulse"):
         run.pulse = ReorgPulse(run=run)
     pulse, status = run.pulse, status_of(run)
@@ -440,7 +420,7 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "is_stalled": status.is_stalled or is_silent,
         "ranges_done": status.ranges_done,
         "ranges_total": status.ranges_total,
-        "works": round(_works(run, pulse), 2),
+        "works": round(1.0 if run.state != RunState.RUNNING or pulse.rows_per_s_max is not None else pulse.works, 2),
         "felt": pulse.felt,
         "target": {"slower_ms": pulse.slower_ms_max, "throughput": pulse.throughput_min},
         "is_heard": run.state == RunState.RUNNING and not is_silent and pulse.heartbeat_at is not None,
@@ -452,8 +432,3 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "started_at": iso(run.started_at),
         "ended_at": iso(run.ended_at),
     }
-
-
-def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
-    """The share of its time that it works; less than all of it while it rests beside the traffic of nodes."""
-    return 1.0 if run.state != RunState.RUNNING or pulse.rows_per_s_max is not None else pulse.works

@@ -1,8 +1,6 @@
-"""Interventions of people in changes: submit, cancel, pause, resume. One transaction each, with its story.
-
-The order of locks is L14's: submissions one at a time, then the change's row, then the story's counters. A cancel and
-the publish that would make it too late lock the same row, so exactly one of them wins (X6).
-"""
+"""Interventions in changes: submit, cancel, pause, resume. One transaction each, with its story. Locks follow L14:
+submissions one at a time, then the change's row, then the story's counters. A cancel and the publish that would make
+it too late lock the same row, so exactly one wins (X6)."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ REASON_CHARS_MAX = 200
 
 
 class ChangeError(Exception):
-    """Something cannot be done to a change. `sqlstate` is for clients that speak SQL."""
+    """Something cannot be done to a change. `sqlstate` is for SQL clients."""
 
     sqlstate = "55000"
 
@@ -77,7 +75,7 @@ class TooLate(ChangeError):
 
 
 class NotYours(ChangeError):
-    """Only who submitted a change, and operators, may touch it here."""
+    """Only its submitter and operators may touch a change."""
 
     sqlstate = "42501"
 
@@ -89,7 +87,7 @@ class TryAgain(ChangeError):
 
 
 class TooMany(ChangeError):
-    """A table cannot have any number of changes waiting, nor a change any number of requests."""
+    """Too many changes wait for a table, or too many requests for a change."""
 
     sqlstate = "53400"
 
@@ -106,18 +104,10 @@ def submit(
     is_approved: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> Change:
-    """Store the change that `statement` asks for and set it going. `check` raises when it may not, while no other is.
-
-    Raises `DdlError`, `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of somebody else, unless
-    `may_change_all`. With `is_sandbox` the table that it makes is a sandbox of `who`.
-
-    `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come. Only what would be
-    stored counts: what asks for nothing, as a drop IF EXISTS of what is not there, and what is refused do not.
-
-    A statement that cannot be applied stores nothing (X5).
-
-    Where changes need approval (`needs_approval`), it begins once somebody else approves it, unless `is_approved`.
-    """
+    """Stores the change that `statement` asks for, and starts it. `check` may raise, while no other submission runs.
+    Raises `DdlError` (with `TooFast`), `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of another person,
+    unless `may_change_all`. Only what is stored counts against the rate. A refused statement stores nothing (X5).
+    `is_sandbox`: the new table is a sandbox of `who`. `is_approved`: needs no approval."""
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
@@ -156,11 +146,8 @@ class OtherElements(ChangeError):
 
 
 def retry(change_id: int, *, who: str, names_now: bool = False) -> Change:
-    """Submit the statement of a change that failed or was cancelled again, as a new change of `who`.
-
-    Raises `NoSuchChange`, `ChangeError` when it makes no sense, and what `submit` raises. `OtherElements` asks whether
-    the elements that have its names now are meant: with `names_now` they are.
-    """
+    """Submits the statement of a failed or cancelled change again, as a new change of `who`. Raises `NoSuchChange`,
+    `ChangeError`, and what `submit` raises; `OtherElements` unless `names_now`."""
     old = Change.objects.filter(pk=change_id).first()
     if old is None:
         raise NoSuchChange(f"there is no change {change_id}")
@@ -181,25 +168,25 @@ def retry(change_id: int, *, who: str, names_now: bool = False) -> Change:
 
 
 def namesakes_of(old: Change) -> list[str]:
-    """The elements that a change named, and whose names mean others now. Raises what `submit` raises."""
+    """Elements that a change named, whose names mean others now. Raises what `submit` raises."""
     return namesakes(plan_from_json(old.plan), plan_ahead(old.statement).plan)
 
 
 def check_queue(plan: Plan, ahead: Sequence[Change]) -> None:
-    """Raises `TooMany` when as many changes as may wait for these tables are `ahead` already."""
+    """Raises `TooMany`."""
     if len(ahead) >= QUEUED_MAX:
         raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
 
 
 def needs_approval(plan: Plan, *, is_sandbox: bool = False) -> bool:
-    """True when a second person has to approve the plan: never on sandboxes, which are there for trying out."""
+    """True when a second person has to approve the plan: never on sandboxes."""
     if not settings.CHANGES_NEED_APPROVAL or is_sandbox:
         return False
     return Table.objects.filter(pk__in=plan.table_ids, sandbox_of=None).exists()
 
 
 def _sandbox_owner(action: Action, who: str) -> str:
-    """Raises `TooMany` when `who` has as many sandboxes as a person may have."""
+    """Raises `TooMany` when `who` has as many sandboxes as allowed."""
     assert isinstance(action, CreateTable), "a table becomes a sandbox when it is made, never later"
     count = sandboxes().filter(sandbox_of=who).count()
     if count >= SANDBOXES_MAX:
@@ -208,7 +195,7 @@ def _sandbox_owner(action: Action, who: str) -> str:
 
 
 def check_sandbox_is_of(who: str, plan: Plan) -> None:
-    """Raises `NotYours` when the plan moves a sandbox of somebody else: its owner is in the middle of something."""
+    """Raises `NotYours` when the plan moves another person's sandbox."""
     theirs = Table.objects.filter(pk__in=plan.table_ids, sandbox_of__isnull=False).exclude(sandbox_of=who).first()
     if theirs is not None:
         owner = theirs.sandbox_of
@@ -228,16 +215,14 @@ def _plan(action: Action, view: Tables, cursor: Any, *, sandbox_of: str | None) 
 def plan_on(
     base: Descriptor | None, action: Action, at: datetime, tables: Tables, *, table_id: int | None = None
 ) -> Plan:
-    """The plan on a table; what an added column's default is worth was settled when the change was submitted.
-
-    A table that is to be made has no `base`, but the `table_id` that is reserved for it.
-    """
+    """The plan on a table; defaults of added columns have the time of submission `created_at`. A new table has no
+    `base` but a reserved `table_id`."""
     plan = make_plan(action, base, table_id=table_id, context=Context(now=at), tables=tables)
     return with_rows(plan, tables_ahead.estimate_rows(base).rows)
 
 
 def reserve(name: str, cursor: Any, *, sandbox_of: str | None = None) -> int:
-    """A new table's id, its storage ready, its name taken; with `sandbox_of` it is that person's sandbox."""
+    """A new table's id, with its storage made and its name taken; `sandbox_of` owns it."""
     table_id = take_spare_table(cursor)
     Table.objects.create(id=table_id, name=name, state=Table.State.RESERVED, sandbox_of=sandbox_of)
     return table_id
@@ -262,7 +247,7 @@ def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
 
 
 def append_queued(change: Change, behind: Change) -> None:
-    """The tables that both move are called by the names this change knows them by."""
+    """Names the shared tables as this change knows them."""
     plan = plan_from_json(change.plan)
     shared = [name_of(plan, table_id) for table_id in change.table_ids if table_id in behind.table_ids]
     payload = {"change": change.pk, "behind": behind.pk, "table": " and ".join(shared)}
@@ -270,20 +255,20 @@ def append_queued(change: Change, behind: Change) -> None:
 
 
 def preview(statement: str) -> dict[str, Any]:
-    """The plan of a statement and what it would queue behind; raises what `submit` raises, and stores nothing."""
+    """The plan of a statement and what it would queue behind; raises what `submit` raises, stores nothing."""
     return described(statement, plan_ahead(statement))
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A plan that nobody has submitted; `is_exact` when the rows it will meet were counted."""
+    """A plan that was not submitted; `is_exact`: its rows were counted."""
 
     plan: Plan
     is_exact: bool
 
 
 def plan_ahead(statement: str) -> Foreseen:
-    """The plan that `submit` would make now, with the same refusals but `check_sandbox_is_of`."""
+    """The plan that `submit` would make now, with its refusals but `check_sandbox_is_of`."""
     view = tables_ahead.catalog_view()
     action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):
@@ -294,7 +279,7 @@ def plan_ahead(statement: str) -> Foreseen:
 
 
 def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
-    """A plan as pages and the command show it, with the changes it would queue behind."""
+    """A plan as data, with the changes it would queue behind."""
     plan = foreseen.plan
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
     observed = paces.observed()
@@ -309,7 +294,7 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
 def end_before_start(
     change: Change, cursor: Any, status: Status, *, error: DdlError | None = None, who: str = ""
 ) -> None:
-    """End a change that has published nothing: its reserved table is dropped, and changes behind it are driven."""
+    """Ends a change that has published nothing: drops its reserved table, drives the changes behind it."""
     change.status = status
     change.error = error.to_json() if error else None
     cursor.execute("SELECT clock_timestamp()")
@@ -327,7 +312,7 @@ def end_before_start(
 
 
 def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
-    """Roll the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
+    """Rolls the change back. Raises `TooLate` past the point of no return (X6)."""
     with _locked(change_id, Intervention.CANCEL, who, may_steer_all) as (change, cursor):
         if change.status in (Status.AWAITING, Status.QUEUED):
             end_before_start(change, cursor, Status.CANCELLED, who=who)
@@ -336,22 +321,20 @@ def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
 
 
 def pause(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
-    """Stop the change between two steps, or its reorganisation between two chunks. Raises `TooLate`."""
+    """Stops the change between two steps, or its reorganisation between two chunks. Raises `TooLate`."""
     with _locked(change_id, Intervention.PAUSE, who, may_steer_all) as (change, _):
         _request(change, "pause", who)
 
 
 def resume(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
-    """Let a paused change go on: also one that stands still because it needs a person. Raises `TooLate`."""
+    """Continues a paused change, also one that waits for a person. Raises `TooLate`."""
     with _locked(change_id, Intervention.RESUME, who, may_steer_all) as (change, _):
         _request(change, "resume", who)
 
 
 def throttle(change_id: int, rows_per_s: int | None, *, who: str, why: str = "", may_steer_all: bool = True) -> None:
-    """Let the reorganisation that writes now do at most so many rows per second; None: as fast as writers allow (R11).
-
-    Heard as a chunk is committed, and kept until that reorganisation ends. Raises `ChangeError`.
-    """
+    """Limits the writing reorganisation to `rows_per_s`; None: no limit (R11). In force from the next chunk until that
+    reorganisation ends. Raises `ChangeError`."""
     with _theirs(change_id, who, may_steer_all) as (change, _):
         run = selectors.writing_run(selectors.runs_of(change_id))
         refusal = why_no_throttle(selectors.standing_of(change), rows_per_s, is_writing=run is not None)
@@ -366,10 +349,7 @@ def throttle(change_id: int, rows_per_s: int | None, *, who: str, why: str = "",
 
 
 def move_target(change_id: int, slower_ms: int, kept_percent: int, *, who: str, may_steer_all: bool = True) -> None:
-    """Let others feel so much of its reorganisations at most, from now on: the one at work hears it at its next look.
-
-    Raises `ChangeError`.
-    """
+    """Limits the effect of its reorganisations on other statements. Raises `ChangeError`."""
     with _theirs(change_id, who, may_steer_all) as (change, _):
         run = selectors.open_run(selectors.runs_of(change_id))
         standing = selectors.standing_of(change)
@@ -384,10 +364,8 @@ def move_target(change_id: int, slower_ms: int, kept_percent: int, *, who: str, 
 
 @contextmanager
 def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) -> Iterator[tuple[Change, Any]]:
-    """The change under its row's lock, when this may be done to it.
-
-    Raises `NoSuchChange`, `NotYours`, `TooLate` for a cancel that comes too late, `ChangeError`.
-    """
+    """The change under its row's lock, when this may be done to it. Raises `NoSuchChange`, `NotYours`, `TooLate`,
+    `ChangeError`."""
     with _theirs(change_id, who, may_steer_all) as (change, cursor):
         standing = selectors.standing_of(change)
         refusal = why_not(asked, standing)
@@ -399,10 +377,8 @@ def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) 
 
 @contextmanager
 def _theirs(change_id: int, who: str, may_steer_all: bool) -> Iterator[tuple[Change, Any]]:
-    """The change under its row's lock: what is decided here holds against any publish (X6).
-
-    Raises `NoSuchChange`, `NotYours`.
-    """
+    """The change under its row's lock: decisions here hold against any publish (X6). Raises `NoSuchChange`,
+    `NotYours`."""
     with answered_in_time(f"change {change_id} is as it was"), control_transaction() as cursor:
         change = Change.objects.select_for_update().filter(pk=change_id).first()
         if change is None:
@@ -415,7 +391,7 @@ def _theirs(change_id: int, who: str, may_steer_all: bool) -> Iterator[tuple[Cha
 
 @contextmanager
 def answered_in_time(so: str) -> Iterator[None]:
-    """A database that takes longer than a control transaction may is no mistake of who asked. Raises `TryAgain`."""
+    """Raises `TryAgain` for a database that takes too long."""
     try:
         yield
     except OutOfTime as error:

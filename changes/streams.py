@@ -1,4 +1,4 @@
-"""Changes on live pages: one sentence on the cluster, those in flight, and one change in full."""
+"""Changes on live pages: a headline of the cluster, the open changes, and one change in full."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _sessions = cluster_picture.Sessions()
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
-    """The first of the open changes, of one table or of all: those that move come first."""
+    """The first open changes, moving ones first."""
     return [_summary(change) for change in _open(table_id)[: OPEN_SHOWN if most is None else most]]
 
 
 def awaited() -> list[Json]:
-    """The nodes that the first of the open changes waits for, each with its sessions; the last to release first."""
+    """The nodes that the first open change waits for, each with its sessions; the last to release first."""
     return [holder for one in summaries(most=1) if one["wait"] for holder in one["wait"]["holders"]]
 
 
@@ -80,12 +80,11 @@ def _of_table(table_id: int) -> Json:
 
 
 def _more(table_id: int | None = None) -> int:
-    """The open changes that are not shown."""
     return max(0, len(_open(table_id)) - OPEN_SHOWN)
 
 
 def _with_pulse(part: Json) -> Json:
-    """A reorganisation that runs moves without a notification."""
+    """A running reorganisation progresses without notifications."""
     return part | {"is_busy": any(one["progress"] for one in part["open"])}
 
 
@@ -113,12 +112,12 @@ def _headline(_id: int) -> Json:
 
 @live.once
 def table_drawn() -> int | None:
-    """The table of the picture: the one that moves, or moved last, or else the one that most nodes lease."""
+    """The table of the picture: the one that moves or moved last, else the one that most nodes lease."""
     return windows.table_of_interest() or windows.table_at_rest()
 
 
 def _facts(_id: int) -> Json:
-    """The time until now of the table that moves, or moved last; empty when there is no table."""
+    """The window of that table; empty without one."""
     table_id = table_drawn()
     if table_id is None:
         return {}
@@ -126,22 +125,19 @@ def _facts(_id: int) -> Json:
     if facts is None:
         start = database_clock_s() - AT_REST_S
         facts = reading.read_facts(windows.named([table_id]), [], start=start)
-    runs = _runs([work.change for work in facts.works])
-    return cluster_picture.facts_json(facts, runs, settings.LEASE_S, _sessions)
-
-
-def _runs(changes: list[int]) -> list[Json]:
-    """The reorganisations of these changes that have begun, oldest first."""
-    found = ReorgRun.objects.filter(change_id__in=changes, started_at__isnull=False).order_by("id")
-    return [
+    found = ReorgRun.objects.filter(
+        change_id__in=[work.change for work in facts.works], started_at__isnull=False
+    ).order_by("id")
+    runs = [
         {"kind": run.kind, "version": run.version, "change": run.change_id, "began": run.started_at.timestamp()}
         | {"ended": None if run.ended_at is None else run.ended_at.timestamp()}
         for run in found
     ]
+    return cluster_picture.facts_json(facts, runs, settings.LEASE_S, _sessions)
 
 
 def _now(_id: int) -> Json:
-    """The table of the picture, and its change; the one that ended last stays, as long as no other one has begun."""
+    """That table's state, and its change; the last one stays until another begins."""
     table_id = table_drawn()
     if table_id is None:
         return {}
@@ -163,7 +159,6 @@ def _last_ended(table_id: int) -> Json | None:
 
 @lru_cache(ENDED_KEPT)
 def _ended(change_id: int, _ended_at: datetime) -> Json:
-    """A change that has ended stays as it is."""
     return change_page.summary(selectors.change_snapshot(change_id), [])
 
 
@@ -176,7 +171,7 @@ def _over_time_of_change(change_id: int) -> live.Drawing:
 
 
 class _Drawn(NamedTuple):
-    """A picture, of which facts it is, and when (by `monotonic`) those were read."""
+    """A picture, the facts it is of, and when they were read (monotonic)."""
 
     read_at: float
     shown: Facts | None
@@ -188,7 +183,7 @@ _drawn_last: dict[str, _Drawn] = {}
 
 
 def _drawn(of: str, read: Callable[[], Facts | None]) -> live.Drawing:
-    """The picture of these facts, read once a second for all who look; the same one while the facts are the same."""
+    """The picture of these facts, read once a second for all viewers."""
     began = monotonic()
     known = _drawn_last.get(of)
     if known is not None and began - known.read_at < SAMPLE_S:

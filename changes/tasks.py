@@ -1,4 +1,4 @@
-"""Driving changes in a worker: a task takes an id, may run twice, and can resume."""
+"""Celery tasks: each takes an id, may run twice, and can resume."""
 
 from __future__ import annotations
 
@@ -44,13 +44,12 @@ def holder() -> str:
 
 @shared_task
 def drive(change_id: int) -> None:
-    """Walk a change until it ends or rests."""
     driver.drive(change_id, holder=holder())
 
 
 @shared_task
 def find_stuck() -> list[int]:
-    """Send a driver for every change that should move and that nobody moves (X2, X3)."""
+    """Sends a driver for every change that should move and does not (X2, X3)."""
     with connection.cursor() as cursor:
         cursor.execute(STUCK, [free_to_move(selectors.places())])
         found = [change_id for (change_id,) in cursor.fetchall()]
@@ -61,19 +60,17 @@ def find_stuck() -> list[int]:
 
 @shared_task
 def free_orphaned_tables() -> None:
-    """Free names that died nodes had reserved."""
     new_tables.free_orphaned_tables()
 
 
 @shared_task
 def keep_records() -> None:
-    """Keep the time around changes that ended."""
     keeping.keep_records()
 
 
 @shared_task
 def collect_notifications() -> None:
-    """Make deliveries of what happened, and ask for those that are due to be sent."""
+    """Makes deliveries, and requests those that are due."""
     outbox.collect()
     sending.find_due()
     outbox.forget_old()
@@ -81,5 +78,5 @@ def collect_notifications() -> None:
 
 @shared_task
 def deliver(delivery: str) -> None:
-    """Send one notification; it may take seconds, so it is no work of the timetable's worker."""
+    """Sends one notification, which may take seconds."""
     sending.deliver(UUID(delivery))

@@ -1,4 +1,4 @@
-"""Changes on the site: write one and see its plan, submit it, watch it, and decide about it."""
+"""Pages of changes: write, preview, submit, watch, decide."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 @login_required
 @require_GET
 def changes(request: HttpRequest) -> HttpResponse:
-    """The queue, live, and a page of the list: an open page asks for that alone once a change has come, or moved on."""
+    """The live queue, and a page of the list."""
     asked = change_list.wanted(request.GET)
     found = change_list.page(asked)
     status = 503 if found["search_s_max"] else 200
@@ -64,7 +64,7 @@ def changes(request: HttpRequest) -> HttpResponse:
 @permission_required("changes.add_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The editor with the plan; a POST without htmx is the plain form's way to see the plan."""
+    """The editor with the plan; a POST without htmx previews."""
     statement = (request.POST if request.method == "POST" else request.GET).get("statement", "")
     context = {"section": "changes", "statement": statement} | _help()
     return render(request, "change_new.html", context | _plan(statement, request.user.get_username()))
@@ -74,7 +74,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @permission_required("changes.add_change", raise_exception=True)
 @require_POST
 def preview(request: HttpRequest) -> HttpResponse:
-    """The plan of what is in the editor now; no change is stored."""
+    """The plan of the editor's statement; stores nothing."""
     return render(request, "parts/plan.html", _plan(request.POST.get("statement", ""), request.user.get_username()))
 
 
@@ -82,7 +82,7 @@ def preview(request: HttpRequest) -> HttpResponse:
 @permission_required("changes.add_change", raise_exception=True)
 @require_GET
 def proof(request: HttpRequest, key: str) -> HttpResponse:
-    """The explorer's answer by now; no content when the page shows that already (`seen`)."""
+    """The explorer's answer so far; no content when the page shows it already (`seen`)."""
     found = Proof.objects.filter(pk=key).first()
     if found is None:
         raise Http404("this proof was not asked for, or not lately")
@@ -125,7 +125,7 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
 @permission_required("changes.change_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse:
-    """Show what it will do; on POST, do it. What cannot be done now is answered with 409 and the reason."""
+    """Shows the effect; performs it on POST. 409 with the reason when refused."""
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None or intervention not in ACTS:
         raise Http404(f"there is no change {change_id}, or nothing called {intervention}")
@@ -146,7 +146,7 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
 @login_required
 @require_GET
 def incident(request: HttpRequest) -> HttpResponse:
-    """The lanes, plots and story of a range of time; its address is what one shares."""
+    """The lanes, plots and story of a range of time."""
     try:
         shown = incidents.incident(request.GET)
     except (Change.DoesNotExist, Table.DoesNotExist):
@@ -173,7 +173,7 @@ def incident(request: HttpRequest) -> HttpResponse:
 @permission_required(approval.MAY_APPROVE, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpResponse:
-    """Show the plan, and ask for a reason; on POST, approve or reject. What cannot be is answered with 409."""
+    """Shows the plan; approves or rejects on POST. 409 when refused."""
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None:
         raise Http404(f"there is no change {change_id}")
@@ -199,7 +199,7 @@ def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpRe
 @permission_required("changes.change_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
-    """Ask for the rows per second; on POST, set them, or none. What cannot be done now is answered with 409."""
+    """Asks for rows per second; sets them on POST. 409 when refused."""
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None:
         raise Http404(f"there is no change {change_id}")
@@ -208,7 +208,15 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
         refusal = interventions.why_not_whose(found.who, who, may_steer_all=may_steer_all)
         return _before_throttling(request, found, refusal)
     if "target" in request.POST:
-        return _move_target(request, found, who, may_steer_all=may_steer_all)
+        try:
+            slower_ms, kept = interventions.target_in(
+                request.POST.get("slower_ms", ""), request.POST.get("kept_percent", "")
+            )
+            services.move_target(found.pk, slower_ms, kept, who=who, may_steer_all=may_steer_all)
+        except (interventions.NoRate, services.ChangeError) as error:
+            return _before_throttling(request, found, str(error))
+        messages.success(request, _("It keeps to the new target from its next look on."))
+        return redirect("change", found.pk)
     typed = request.POST.get("rows", "").strip()
     try:
         rows = None if "off" in request.POST else interventions.rows_per_s_in(typed)
@@ -219,24 +227,11 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
     return redirect("change", change_id)
 
 
-def _move_target(request: HttpRequest, found: services.Change, who: str, *, may_steer_all: bool) -> HttpResponse:
-    """Set what others may feel of its work, as it was typed."""
-    try:
-        slower_ms, kept = interventions.target_in(
-            request.POST.get("slower_ms", ""), request.POST.get("kept_percent", "")
-        )
-        services.move_target(found.pk, slower_ms, kept, who=who, may_steer_all=may_steer_all)
-    except (interventions.NoRate, services.ChangeError) as error:
-        return _before_throttling(request, found, str(error))
-    messages.success(request, _("It keeps to the new target from its next look on."))
-    return redirect("change", found.pk)
-
-
 @login_required
 @permission_required("changes.add_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def retry(request: HttpRequest, change_id: int) -> HttpResponse:
-    """The change and why it failed; on POST, submit its statement again. What makes no sense is answered with 409."""
+    """Shows the change and its failure; submits again on POST. 409 when refused."""
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None:
         raise Http404(f"there is no change {change_id}")
@@ -262,7 +257,6 @@ def retry(request: HttpRequest, change_id: int) -> HttpResponse:
 
 
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
-    """The change, the throttle in force, and a form; or why it is refused."""
     run = selectors.writing_run(selectors.runs_of(found.pk))
     refusal = refusal or interventions.why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
     shown = change_page.view(selectors.change_snapshot(found.pk), [])
@@ -291,7 +285,6 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
 def _before_acting(
     request: HttpRequest, found: services.Change, intervention: str, refusal: str | None
 ) -> HttpResponse:
-    """The change as it stands, what the intervention would do, the steps of a rollback; or why it is refused."""
     standing = selectors.standing_of(found)
     refusal = refusal or interventions.why_not(interventions.Intervention(intervention), standing)
     steps = (
@@ -312,7 +305,7 @@ def _before_acting(
 
 
 def _plan(statement: str, who: str) -> dict[str, Any]:
-    """The plan of the statement, or why this person cannot have it done; nothing for an empty editor."""
+    """The plan of the statement, or its refusal; nothing for an empty editor."""
     if not statement.strip():
         return {}
     try:
@@ -328,7 +321,7 @@ def _plan(statement: str, who: str) -> dict[str, Any]:
 
 
 def _help() -> dict[str, Any]:
-    """The tables there are, and statements about them, for people who do not know what to write."""
+    """The tables and example statements."""
     tables = {
         table.name: [column.name for column in table.public_columns] for table in tables_ahead.catalog_view().tables
     }

@@ -1,10 +1,8 @@
 """A parsed statement as an action: the language between DDL and planner.
 
-`changes.ddl.statements` reads SQL into these, golden scripts and the lab build them by hand, and
-`changes.plan.model` turns one of them and a descriptor into a plan. Names are as the user
-meant them (folded, unquoted). Each name bears its position in the statement (characters
-from 1, None when nobody typed it), so that a refusal points at the word it means (X5);
-positions do not count when two actions are compared.
+`changes.ddl.statements` reads SQL into actions, scripts and the lab build them directly, and the planner turns one and
+a descriptor into a plan. Names are folded and unquoted. Each has its position (characters from 1, None if generated),
+which does not count in comparisons, so that a refusal points at the word it means (X5).
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ Position = int | None
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A word of the statement and where it stands."""
+    """A word of the statement and its position."""
 
     text: str
     position: Position = field(default=None, compare=False)
@@ -29,7 +27,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of the statement and where it stands."""
+    """A number of the statement and its position."""
 
     value: int
     position: Position = field(default=None, compare=False)
@@ -48,7 +46,7 @@ STRCRC32 = Name("strcrc32")
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """An expression of the statement. `node` is its parse tree, whose places count bytes of `source`."""
+    """An expression. Positions in its parse tree `node` count bytes of `source`."""
 
     text: str
     node: Any = field(default=None, compare=False, repr=False)
@@ -57,7 +55,7 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class NewColumn:
-    """A column that is to be. `default` is an SQL expression that reads no column."""
+    """A column to add. `default` is an SQL expression that reads no column."""
 
     name: Name
     type: SqlType
@@ -81,11 +79,8 @@ class NewCheck:
 
 @dataclass(frozen=True, slots=True)
 class NewUnique:
-    """UNIQUE (columns): kept by a unique index of its name.
-
-    `guards_key`: nobody wrote it; the table's rows are spread by columns outside the primary key, which it guards.
-    `primary`: ADD PRIMARY KEY, to a table that was made without one.
-    """
+    """UNIQUE (columns): an index of that name keeps it. `guards_key`: added by us, because rows are spread by columns
+    outside the primary key. `primary`: ADD PRIMARY KEY."""
 
     name: Name
     columns: tuple[Name, ...]
@@ -96,7 +91,7 @@ class NewUnique:
 
 @dataclass(frozen=True, slots=True)
 class NewForeignKey:
-    """FOREIGN KEY (columns) REFERENCES references (reference_columns); none of these: its primary key."""
+    """FOREIGN KEY (columns) REFERENCES references (reference_columns; empty: its primary key)."""
 
     name: Name
     columns: tuple[Name, ...]
@@ -109,7 +104,7 @@ class NewForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class IndexPart:
-    """One column of an index key; NULLs sort as PostgreSQL sorts them: last, first when `descending`."""
+    """One column of an index key. NULLs sort last, first when `descending`, as in PostgreSQL."""
 
     column: Name
     descending: bool = False
@@ -120,10 +115,7 @@ class IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE. An empty sharding key means the primary key; no storages: as many as the cluster began with.
-
-    Without a primary key its rows are kept by hidden row ids.
-    """
+    """CREATE TABLE. Empty sharding key: the primary key. No storages: as many as the cluster began with."""
 
     table: Name
     columns: tuple[NewColumn, ...]
@@ -148,7 +140,7 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
-    """CREATE [UNIQUE] INDEX. `index` is the name given, or the one chosen for a statement that gives none."""
+    """CREATE [UNIQUE] INDEX; the name is given or chosen."""
 
     index: Name
     table: Name
@@ -159,7 +151,7 @@ class CreateIndex:
 
 @dataclass(frozen=True, slots=True)
 class DropIndex:
-    """DROP INDEX; `table` is the table the index was found on."""
+    """DROP INDEX; `resolve` finds the table."""
 
     index: Name
     table: Name
@@ -173,8 +165,6 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """ALTER TABLE .. RENAME COLUMN .. TO."""
-
     table: Name
     column: Name
     new: Name
@@ -182,7 +172,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class RenameIndex:
-    """ALTER INDEX .. RENAME TO; `table` is the table the index was found on."""
+    """ALTER INDEX .. RENAME TO; `resolve` finds the table."""
 
     index: Name
     table: Name
@@ -191,8 +181,6 @@ class RenameIndex:
 
 @dataclass(frozen=True, slots=True)
 class RenameConstraint:
-    """ALTER TABLE .. RENAME CONSTRAINT .. TO."""
-
     table: Name
     constraint: Name
     new: Name
@@ -200,10 +188,7 @@ class RenameConstraint:
 
 @dataclass(frozen=True, slots=True)
 class SetComment:
-    """COMMENT ON a "table", a "column", an "index" or a "constraint" (`of`); None takes the comment away.
-
-    `table` is the one it is about, or the index was found on.
-    """
+    """COMMENT ON a "table", "column", "index" or "constraint" (`of`); text None removes the comment."""
 
     table: Name
     of: str
@@ -216,7 +201,7 @@ class SetComment:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """ADD COLUMN, with its constraints. `forgiving` is IF NOT EXISTS."""
+    """ADD COLUMN with its constraints. `forgiving`: IF NOT EXISTS."""
 
     column: NewColumn
     checks: tuple[NewCheck, ...] = ()
@@ -227,7 +212,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """DROP COLUMN. `forgiving` is IF EXISTS."""
+    """`forgiving`: IF EXISTS."""
 
     column: Name
     forgiving: bool = False
@@ -235,7 +220,7 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetNotNull:
-    """ALTER COLUMN .. SET NOT NULL, or DROP NOT NULL."""
+    """SET NOT NULL or DROP NOT NULL."""
 
     column: Name
     not_null: bool = True
@@ -243,7 +228,7 @@ class SetNotNull:
 
 @dataclass(frozen=True, slots=True)
 class SetDefault:
-    """ALTER COLUMN .. SET DEFAULT; None: DROP DEFAULT."""
+    """SET DEFAULT; None: DROP DEFAULT."""
 
     column: Name
     default: Sql | None = None
@@ -251,7 +236,7 @@ class SetDefault:
 
 @dataclass(frozen=True, slots=True)
 class SetIdentity:
-    """ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, DROP IDENTITY; `sequence`: SET DEFAULT nextval(..) of that one."""
+    """ADD GENERATED .. AS IDENTITY or DROP IDENTITY; `sequence`: SET DEFAULT nextval(..) of that sequence."""
 
     column: Name
     is_always: bool = False
@@ -266,7 +251,7 @@ class SetIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SetType:
-    """ALTER COLUMN .. TYPE .. [USING ..]."""
+    """TYPE .. [USING ..]."""
 
     column: Name
     type: SqlType
@@ -277,7 +262,7 @@ class SetType:
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint:
-    """DROP CONSTRAINT. `forgiving` is IF EXISTS."""
+    """`forgiving`: IF EXISTS."""
 
     name: Name
     forgiving: bool = False
@@ -285,7 +270,7 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class UseIndex:
-    """ADD PRIMARY KEY or UNIQUE USING INDEX: the index takes the constraint's name, where it has one."""
+    """ADD PRIMARY KEY or UNIQUE USING INDEX; the index takes the constraint's name, if it has one."""
 
     index: Name
     name: Name
@@ -295,7 +280,7 @@ class UseIndex:
 
 @dataclass(frozen=True, slots=True)
 class SetSharding:
-    """SET (sharding_key = .., sharding_func = .., storages = ..); None: as it is. `guard`: the index it may need."""
+    """SET (sharding_key, sharding_func, storages); None: unchanged. `guard`: an index it may need."""
 
     key: tuple[Name, ...] | None = None
     function: Name | None = None
@@ -329,7 +314,7 @@ Alteration = (
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """ALTER TABLE: everything it does is one change."""
+    """ALTER TABLE: all of it is one change."""
 
     table: Name
     alterations: tuple[Alteration, ...]

@@ -1,8 +1,4 @@
-"""ALTER TABLE and RENAME: what PostgreSQL's grammar says, read as alterations, or refused by name.
-
-Some refusals are for good, whatever release this is: rows and entries are found by their primary key, and their
-storage by a fixed number of buckets. These say what to do instead.
-"""
+"""Reads ALTER TABLE and RENAME into actions; refuses by name what is not supported, with what to do instead."""
 
 from __future__ import annotations
 
@@ -26,7 +22,6 @@ OF_THE_KEY = "a change of the primary key's columns"
 
 
 def read_alter(node: Node, source: Source) -> actions.Action:
-    """ALTER TABLE, with everything it does."""
     table = relation(node.relation, source)
     kind = _word(node, "objtype").removeprefix("OBJECT_").replace("_", " ")
     if kind != "TABLE":
@@ -125,7 +120,7 @@ def _set_options(command: Node, source: Source, after: int) -> actions.Alteratio
 
 
 def impossible(what: str, position: int | None, hint: str) -> DdlError:
-    """Refused for good, with what to do instead."""
+    """A refusal for good, with what to do instead."""
     return DdlError(NOT_SUPPORTED, f"{what} is not possible", position=position, hint=hint)
 
 
@@ -163,7 +158,6 @@ REFUSED = {
 
 
 def read_rename(node: Node, source: Source) -> actions.Action:
-    """ALTER .. RENAME of a table, a column, a constraint or an index."""
     kind = _word(node, "rename_type").removeprefix("OBJECT_")
     if kind not in ("TABLE", "COLUMN", "TABCONSTRAINT", "INDEX"):
         raise unsupported(f"RENAME of a {kind.replace('_', ' ')}", position=source.find("rename"))
@@ -193,5 +187,4 @@ def _word(node: Node, field: str) -> str:
 
 
 def _spelled(kind: str) -> str:
-    """DropOids: DROP OIDS."""
     return "".join(f" {letter}" if letter.isupper() else letter for letter in kind).strip().upper()

@@ -1,14 +1,13 @@
-"""The elements that the names in a statement stand for: settled once, when it is submitted (L12).
+"""The elements that the names in a statement mean, settled when it is submitted (L12).
 
-A queued change is planned again when its turn comes, perhaps more than once, and names do not wait for it:
+A queued change is planned again when it starts, and names may mean other tables by then:
 
     change 1   ALTER TABLE airports RENAME TO ports       queued, and cancelled later
     change 2   ALTER TABLE trips ADD .. REFERENCES ports  queued: ports is table 7
-    change 3   CREATE TABLE ports ..                      done meanwhile: table 9
-    change 2   begins                                     it refers to table 7, which is called airports
+    change 3   CREATE TABLE ports ..                      done in between: table 9
+    change 2   starts                                     it refers to table 7, called airports
 
-The names of the UNIQUE constraints are kept, too: those of a column that exists (IF NOT EXISTS) are in
-no plan, and may be needed after all.
+Names of UNIQUE constraints are kept, too, since a forgiving statement may have some that are in no plan.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ from storage.buckets import StorageCount
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The ids of the other tables that a statement names, and the names of its UNIQUE constraints in its order.
-
-    `implied`: those of its sequences and primary key (`resolve.implied_names`).
-    """
+    """Ids of the other tables named, and names of UNIQUE constraints, in order. `implied`: `resolve.implied_names`."""
 
     tables: Mapping[str, int]
     uniques: tuple[str, ...]
@@ -44,12 +40,12 @@ class Names:
 
 
 def names_from_json(body: Mapping[str, Any]) -> Names:
-    """The names that `to_json` wrote; of an empty body none."""
+    """The inverse of `to_json`; an empty body gives no names."""
     return Names(body.get("tables", {}), tuple(body.get("uniques", ())), tuple(body.get("implied", ())))
 
 
 def names_in(action: Action, tables: Tables) -> Names:
-    """The elements that the names in a resolved action stand for on these tables. A name of nothing is left out."""
+    """The meaning of the names in a resolved action; unknown names are left out."""
     if not isinstance(action, AlterTable | CreateTable):
         return Names({}, ())
     found = {name: tables.named(name) for name in _tables_in(action)}
@@ -58,14 +54,14 @@ def names_in(action: Action, tables: Tables) -> Names:
 
 
 def named_again(action: Named, names: Names) -> Named:
-    """The action as it was resolved, from the statement as it is parsed."""
+    """Gives a freshly parsed statement the names with which it was resolved."""
     named = with_names(action, [Name(name) for name in names.uniques])
     return with_implied_names(named, names.implied) if names.implied else named
 
 
 @dataclass(frozen=True, slots=True)
 class AsNamed:
-    """These tables by the names that a statement meant them by, whatever they are called now."""
+    """The tables under the names that they had when a statement was submitted."""
 
     tables: Tables
     names: Names
@@ -99,7 +95,6 @@ class AsNamed:
 
 
 def _tables_in(action: AlterTable | CreateTable) -> Iterator[str]:
-    """The tables that foreign keys of the statement refer to."""
     if isinstance(action, CreateTable):
         yield from (one.references.text for one in action.foreign_keys)
         return

@@ -1,8 +1,8 @@
-"""A column definition of PostgreSQL's grammar, read as ours: one of our types, a default, and its constraints.
+"""Reads column definitions: the type, the default and the constraints.
 
-Types are taken under every name PostgreSQL has for them (int8, serial, float8, ..). Another type is refused by
-name, with the one to use instead. A default that is a constant becomes a canonical one of the column's own type, so
-that no two nodes can evaluate it differently; any other is `changes.planning.alter.defaults`' matter:
+Types are known under all of PostgreSQL's names for them; another type is refused with the one to use instead. A
+constant default is written canonically in the column's type, so that no two nodes read it differently; any other is
+for `changes.planning.alter.defaults`:
 
     n bigint DEFAULT 7            ->  7
     d date DEFAULT '2020-1-1'     ->  '2020-01-01'::date
@@ -104,7 +104,7 @@ INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column as written, with the constraints behind it; `is_key`: PRIMARY KEY stands right here."""
+    """A column and its constraints; `is_key`: PRIMARY KEY stands behind it."""
 
     column: NewColumn
     is_key: bool
@@ -114,7 +114,7 @@ class ColumnDef:
 
     @property
     def constraints(self) -> tuple[NewCheck | NewUnique | NewForeignKey, ...]:
-        """Those that would stand as elements of their own just as well."""
+        """The constraints that could stand as table elements as well."""
         return (*self.checks, *self.uniques, *self.foreign_keys)
 
     @property
@@ -127,7 +127,7 @@ class ColumnDef:
 
 
 def read_column(node: Node, source: Source) -> ColumnDef:
-    """One `column_def` of the grammar; raises `DdlError` for what a column of ours cannot be."""
+    """Reads one `column_def`; raises `DdlError`."""
     where = source.where
     position = where(node.location)
     if node.HasField("coll_clause"):
@@ -143,7 +143,7 @@ def read_column(node: Node, source: Source) -> ColumnDef:
 
 
 def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
-    """A type under any of its names, and whether it brings numbers of its own (serial)."""
+    """The type, and whether it is a serial."""
     where = source.where
     words = [name.string.sval for name in node.names]
     schema, name = ("pg_catalog", *words)[-2:]
@@ -170,10 +170,8 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
 
 
 def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
-    """The length of a varchar or char, a numeric's precision and scale (`numerics.modifier_of`), or that of a time.
-
-    Raises `DdlError` for one that there cannot be, or a char without one.
-    """
+    """Length of a varchar or char, precision and scale of a numeric (`numerics.modifier_of`), digits of a time. Raises
+    `DdlError` for an invalid one, and for a char without one."""
     position = source.where(node.location)
     sql_type = sql_type.element or sql_type
     if sql_type is SqlType.NUMERIC or sql_type in MOMENTS:
@@ -217,7 +215,7 @@ def _written(name: str) -> str:
 
 
 class _Clauses:
-    """The clauses behind a column's type, gathered one by one; contradictions are refused as PostgreSQL does."""
+    """Collects the clauses behind a column's type; refuses contradictions as PostgreSQL does."""
 
     def __init__(self, name: Name, sql_type: SqlType, source: Source) -> None:
         self.name, self.type, self.source, self.where = name, sql_type, source, source.where
@@ -302,7 +300,7 @@ class _Clauses:
 
 
 def note_key_name(constraint: Node, source: Source) -> None:
-    """A primary key is not called otherwise than by its table."""
+    """Adds a notice that the name of a primary key is not kept."""
     if constraint.conname:
         source.notices.append(f'the name "{constraint.conname}" is not kept: a primary key is called <table>_pkey')
 
@@ -317,7 +315,7 @@ LITERALS = {
 
 
 def read_default(sql_type: SqlType, node: Node, source: Source, name: str, length: int | None = None) -> str | None:
-    """The canonical constant that a DEFAULT clause means, None for NULL, or another expression as it is written."""
+    """A DEFAULT as canonical constant, None for NULL, or the expression as written."""
     if not _is_constant(node):
         return expression_default(sql_type, source.sql(node), name)
     position = source.where(_start_of(node))
@@ -346,7 +344,9 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
         text = _constant_text(sql_type, node.type_cast.arg, source, name)
         if text is not None and (cast is SqlType.NUMERIC or cast in MOMENTS):
-            return _rounded(cast, text, read_length(node.type_cast.type_name, cast, source))
+            value = fitted(cast, read_length(node.type_cast.type_name, cast, source), parse_text(cast, text))
+            assert value is not None, text
+            return to_text(cast, value)
         if text is None or cast not in LENGTHS:
             return text
         length = read_length(node.type_cast.type_name, cast, source) if node.type_cast.type_name.typmods else None
@@ -356,23 +356,17 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
         return None
     shape = const.WhichOneof("val")
     if sql_type not in LITERALS.get(shape, ()):
-        raise _mismatch(sql_type, _literal_type(shape), name, where(const.location))
+        raise _mismatch(
+            sql_type,
+            {"ival": "integer", "fval": "numeric", "boolval": "boolean"}.get(shape, "bit"),
+            name,
+            where(const.location),
+        )
     value = getattr(getattr(const, shape), shape)
     if shape == "boolval":
         return str(value).lower()
     with placed(source.text):
         return in_utc(OF_SQL_TYPE[sql_type], str(value), const.location)
-
-
-def _rounded(cast: SqlType, text: str, length: int | None) -> str:
-    """A number or a time as a cast has it."""
-    value = fitted(cast, length, parse_text(cast, text))
-    assert value is not None, text
-    return to_text(cast, value)
-
-
-def _literal_type(shape: str) -> str:
-    return {"ival": "integer", "fval": "numeric", "boolval": "boolean"}.get(shape, "bit")
 
 
 def _mismatch(sql_type: SqlType, given: str, name: str, position: int | None) -> DdlError:
@@ -382,7 +376,7 @@ def _mismatch(sql_type: SqlType, given: str, name: str, position: int | None) ->
 
 
 def _start_of(node: Node) -> int:
-    """Where an expression begins, as far as the grammar says."""
+    """Byte offset at which an expression begins; -1 when the grammar does not say."""
     inner = getattr(node, node.WhichOneof("node"))
     if node.WhichOneof("node") == "type_cast":
         return _start_of(inner.arg)
@@ -393,7 +387,7 @@ BARE = WHOLE | {SqlType.BOOLEAN}
 
 
 def constant(sql_type: SqlType, value: Value) -> str:
-    """The one spelling of a constant, valid in every SQL we speak: 7, true, 'x', '2020-01-01'::date."""
+    """The canonical spelling of a constant: 7, true, 'x', '2020-01-01'::date."""
     if sql_type is SqlType.BOOLEAN:
         return "true" if value else "false"
     if sql_type in BARE or (isinstance(value, Decimal) and value.is_finite()):

@@ -1,4 +1,4 @@
-"""COMMENT ON a table, a column, an index or a constraint; IS NULL, and an empty text, take the comment away."""
+"""Reads COMMENT ON a table, column, index or constraint; IS NULL and an empty text remove the comment."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ KEPT = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "TABCONSTRAINT":
 
 
 def object_of(node: Node) -> str:
-    """The grammar's word for what a COMMENT is on: TABLE, TABCONSTRAINT, .."""
+    """The grammar's word for the object of a COMMENT, such as TABCONSTRAINT."""
     return str(node.DESCRIPTOR.fields_by_name["objtype"].enum_type.values_by_number[node.objtype].name)[
         len("OBJECT_") :
     ]
 
 
 def read_comment(node: Node, source: Source) -> SetComment:
-    """The comment that a statement gives, with the places of its names; raises `DdlError`."""
+    """Raises `DdlError`."""
     of = KEPT.get(object_of(node))
     if of is None:
         what = object_of(node).replace("_", " ")

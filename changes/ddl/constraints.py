@@ -1,4 +1,4 @@
-"""CHECK, UNIQUE and FOREIGN KEY as the grammar has them; others are refused by name, with what to do instead."""
+"""Reads CHECK, UNIQUE and FOREIGN KEY; refuses other constraints by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def kind_of(constraint: Node) -> str:
 
 
 def refuse_constraint(constraint: Node, source: Source) -> DdlError:
-    """Why this kind of constraint is not taken."""
     what, hint = REFUSED.get(kind_of(constraint), ("DEFERRABLE, INITIALLY or ENFORCED", "Leave it out."))
     return unsupported(what, position=source.where(constraint.location), hint=hint)
 
@@ -32,7 +31,7 @@ NewConstraint = NewCheck | NewUnique | NewForeignKey
 
 
 def read_constraint(constraint: Node, source: Source, *, column: Name | None = None) -> NewConstraint:
-    """A constraint of a table: of `column` where it stands behind one. Raises `DdlError`."""
+    """Reads a constraint; `column` is the one it stands behind. Raises `DdlError`."""
     kind = kind_of(constraint)
     if kind == "CONSTR_FOREIGN":
         return read_foreign_key(constraint, source, column=column)

@@ -1,8 +1,5 @@
-"""Errors in statements: always a code, a sentence, a place, and what would be right (X5).
-
-Codes are PostgreSQL's SQLSTATEs, positions count characters from 1 as its clients expect, so that psql
-draws its caret under the word we mean.
-"""
+"""Errors in statements: an SQLSTATE, a sentence, a position and what would be right (X5). Positions count characters
+from 1, so that psql draws its caret under the word."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ KEY_COLUMNS_MAX = 32
 
 
 class DdlError(Exception):
-    """A statement that cannot become a change. `position` counts characters from 1; None when there is no place."""
+    """A statement that cannot become a change. `position` counts characters from 1, or is None."""
 
     def __init__(self, sqlstate: str, message: str, *, position: int | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -50,7 +47,7 @@ class DdlError(Exception):
 
 
 def check_has_key(action: CreateTable) -> None:
-    """Refuse, with 42P16, a table for the lab without a primary key: there rows are known by their keys."""
+    """Refuses a table of the lab without a primary key (42P16), since the lab names rows by their keys."""
     if action.primary_key:
         return
     hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
@@ -59,24 +56,22 @@ def check_has_key(action: CreateTable) -> None:
 
 
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
-    """Refused by name: PostgreSQL knows it, we do not (yet)."""
+    """A refusal by name of a feature that PostgreSQL has."""
     return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)
 
 
 def check_width(columns: int, position: int | None) -> None:
-    """Refuse a table with too many columns."""
     if columns > COLUMNS_MAX:
         raise DdlError(TOO_MANY_COLUMNS, f"tables can have at most {COLUMNS_MAX} columns", position=position)
 
 
 def check_key_width(columns: int, position: int | None, what: str = "columns in an index") -> None:
-    """Refuse a key of too many columns, whichever statement makes it."""
     if columns > KEY_COLUMNS_MAX:
         raise DdlError(TOO_MANY_COLUMNS, f"cannot use more than {KEY_COLUMNS_MAX} {what}", position=position)
 
 
 def unforeseen(mistake: Exception) -> DdlError:
-    """A mistake of ours that came up while a statement was planned."""
+    """An internal error while a statement was planned."""
     message = f"the change could not be planned: {in_words(mistake)}"
     hint = "This is a mistake in Schema Lab; the worker's log has all of it. Nothing was changed."
     return DdlError(INTERNAL_ERROR, message, hint=hint)

@@ -1,8 +1,5 @@
-"""ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, and what a dump writes for a serial column: numbers from a sequence.
-
-A sequence is no object of its own here: it is the numbers of an identity column, and counts by 1, from 1 or from where
-START WITH says.
-"""
+"""Reads identity columns, and the sequences that dumps write for serial columns. A sequence is part of its identity
+column. It counts by 1, from 1 or START WITH."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ NAMES = frozenset({"sequence_name", "owned_by", "as", "logged", "cache"})
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The options of an identity column: where its numbers begin, and the greatest, where it is named."""
+    """Options of an identity column: first number, and maximum and sequence name where given."""
 
     start: int = 1
     maximum: int | None = None
@@ -33,7 +30,6 @@ class Numbers:
 
 
 def read_identity(command: Node, name: actions.Name, source: Source, after: int) -> actions.SetIdentity:
-    """ADD GENERATED .. AS IDENTITY."""
     constraint = getattr(command, "def").constraint
     numbers = read_numbers(constraint, source.where(after))
     is_always = constraint.generated_when == "a"
@@ -43,7 +39,7 @@ def read_identity(command: Node, name: actions.Name, source: Source, after: int)
 
 
 def read_numbers(constraint: Node, position: int | None) -> Numbers:
-    """The options as given. Refuses by name what numbers cannot do: they count by 1, and up."""
+    """Reads the options; refuses increments, cycles and other unsupported ones by name."""
     start, maximum, name = 1, None, None
     for item in constraint.options:
         option, value = item.def_elem.defname, _value(item.def_elem)
@@ -61,7 +57,7 @@ def read_numbers(constraint: Node, position: int | None) -> Numbers:
 
 
 def check_numbers(numbers: Numbers, of: SqlType, position: int | None) -> None:
-    """Raises `DdlError` for numbers that values of this type cannot be."""
+    """Raises `DdlError` when numbers do not fit the type."""
     greatest = INT_LIMITS[of] - 1
     if numbers.maximum not in (None, greatest):
         what = f"MAXVALUE {numbers.maximum}, a sequence option of an identity column,"
@@ -73,13 +69,12 @@ def check_numbers(numbers: Numbers, of: SqlType, position: int | None) -> None:
 
 
 def are_usual(options: Any) -> bool:
-    """True when the options of a sequence ask for nothing that the numbers of an identity column are not."""
+    """True when the options of a sequence are those of an identity column."""
     found = [item.def_elem for item in options]
     return all(one.defname in NAMES or _value(one) in USUAL.get(one.defname, ()) for one in found)
 
 
 def _value(element: Node) -> Any:
-    """The value of an option; None: it has none."""
     if not element.HasField("arg"):
         return None
     kind = element.arg.WhichOneof("node")
@@ -95,7 +90,7 @@ def _value(element: Node) -> Any:
 
 
 def sequence_of(default: Node) -> str | None:
-    """The sequence that a default takes its numbers from, as nextval names it; None for every other default."""
+    """The sequence in a default nextval('..'); None for other defaults."""
     if default.WhichOneof("node") != "func_call":
         return None
     call = default.func_call
@@ -109,5 +104,5 @@ def sequence_of(default: Node) -> str | None:
 
 
 def plain_name(sequence: str) -> str:
-    """The name of a sequence, as nextval has it, without quotes and schema."""
+    """A sequence's name without quotes and schema."""
     return sequence.replace('"', "").removeprefix("public.")

@@ -1,4 +1,4 @@
-"""LIKE in CREATE TABLE: which tables it names, and the statement with something else in its place."""
+"""LIKE in CREATE TABLE: the tables it names, and the statement with elements in its place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CATALOGS = ("pg_catalog", "information_schema", "schemalab")
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """One LIKE. `schema` is "" for a table, else the one of the catalog's that is named; `options` are bits."""
+    """One LIKE. `schema` is "" for a table, else a catalog schema; `options` are the grammar's bits."""
 
     table: str
     schema: str
@@ -30,7 +30,7 @@ class Like:
 
 
 class CopyingTable:
-    """The one CREATE TABLE of a text, with LIKE among its elements."""
+    """A CREATE TABLE with LIKE."""
 
     def __init__(self, text: str) -> None:
         source = Source(text)
@@ -41,11 +41,15 @@ class CopyingTable:
         self.likes = [_like(clause, source) for clause in clauses]
 
     def written_out(self, elements: Sequence[Sequence[str]]) -> str:
-        """The statement with these elements in place of each LIKE; columns come first."""
+        """The statement with `elements` in place of each LIKE, columns first."""
         left = iter(elements)
         found: list[Node] = []
         for item in self._node.table_elts:
-            found += _parsed(next(left)) if item.HasField("table_like_clause") else [item]
+            found += (
+                list(grammar.parse(f"CREATE TABLE t ({', '.join(next(left))})").stmts[0].stmt.create_stmt.table_elts)
+                if item.HasField("table_like_clause")
+                else [item]
+            )
         found.sort(key=lambda item: item.WhichOneof("node") != "column_def")
         del self._node.table_elts[:]
         self._node.table_elts.extend(found)
@@ -58,7 +62,3 @@ def _like(clause: Node, source: Source) -> Like:
     if not schema:
         check_schema(named.schemaname, position)
     return Like(named.relname, schema, clause.options, position)
-
-
-def _parsed(clauses: Sequence[str]) -> list[Node]:
-    return list(grammar.parse(f"CREATE TABLE t ({', '.join(clauses)})").stmts[0].stmt.create_stmt.table_elts)

@@ -1,4 +1,4 @@
-"""A mistake in an expression, told as a mistake of the statement it stands in: same code, its place in characters."""
+"""Errors in an expression, reported at their place in the statement around it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from expressions.errors import SqlError, position_of
 
 @contextmanager
 def placed(source: str, *, otherwise: Position = None) -> Iterator[None]:
-    """Raise what an `SqlError` in the block says as a `DdlError` of statement `source`."""
+    """Raises an `SqlError` of the block as a `DdlError` of statement `source`."""
     try:
         yield
     except SqlError as error:

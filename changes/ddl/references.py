@@ -1,9 +1,6 @@
-"""FOREIGN KEY .. REFERENCES as PostgreSQL's grammar says it, read as an action, or refused by name.
-
-Only what refuses is taken: NO ACTION and RESTRICT. A cascade writes rows of another table on its own, under a version
-that the statement's node may not have. DEFERRABLE is taken with a notice: rows are judged when each statement ends, so
-that some are refused which PostgreSQL would refuse at COMMIT, or not at all; none is let through.
-"""
+"""Reads FOREIGN KEY .. REFERENCES. NO ACTION and RESTRICT are supported. A cascade would write rows of another table
+under a version that the statement's node may not have. DEFERRABLE gives a notice: rows are checked when a statement
+ends, which refuses some that PostgreSQL would accept at COMMIT, and accepts none that it would refuse."""
 
 from __future__ import annotations
 
@@ -23,9 +20,17 @@ REFUSED_ACTIONS = {"c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
 
 def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = None) -> NewForeignKey:
-    """A foreign key: of `column` where it stands behind one. Raises `DdlError`."""
+    """Reads a foreign key; `column` is the one it stands behind. Raises `DdlError`."""
     after = max(constraint.location, 0)
-    _refuse_clauses(constraint, source, after)
+    if constraint.fk_matchtype == "f":
+        raise unsupported("MATCH FULL", position=source.find_words("match", "full", after=after), hint=MATCH_SIMPLE)
+    if constraint.fk_with_period or constraint.pk_with_period:
+        raise unsupported("PERIOD", position=source.find("period", after=after), hint="Leave it out.")
+    verified = "The rows that are there are verified while writes go on: leave it out."
+    if not constraint.is_enforced:
+        raise unsupported("NOT ENFORCED", position=source.find_words("not", "enforced", after=after), hint=verified)
+    if constraint.skip_validation:
+        raise unsupported("NOT VALID", position=source.find_words("not", "valid", after=after), hint=verified)
     check_key_width(len(constraint.fk_attrs), source.where(constraint.location), "columns in a foreign key")
     references = relation(constraint.pktable, source)
     behind = source.opening_of(max(constraint.pktable.location, 0))
@@ -55,15 +60,3 @@ def _action(letter: str, of: str, source: Source, after: int) -> str:
         hint = "Write NO ACTION or RESTRICT, and let the application change the rows that refer, in one transaction."
         raise unsupported(clause, position=source.find_words(*clause.lower().split(), after=after), hint=hint)
     return ACTIONS[letter]
-
-
-def _refuse_clauses(constraint: Node, source: Source, after: int) -> None:
-    if constraint.fk_matchtype == "f":
-        raise unsupported("MATCH FULL", position=source.find_words("match", "full", after=after), hint=MATCH_SIMPLE)
-    if constraint.fk_with_period or constraint.pk_with_period:
-        raise unsupported("PERIOD", position=source.find("period", after=after), hint="Leave it out.")
-    verified = "The rows that are there are verified while writes go on: leave it out."
-    if not constraint.is_enforced:
-        raise unsupported("NOT ENFORCED", position=source.find_words("not", "enforced", after=after), hint=verified)
-    if constraint.skip_validation:
-        raise unsupported("NOT VALID", position=source.find_words("not", "valid", after=after), hint=verified)

@@ -1,4 +1,4 @@
-"""Statements about schemas that PostgreSQL has and we have not, refused by name, with what to use instead."""
+"""Statements of PostgreSQL that are not supported, with what to use instead."""
 
 from typing import Any
 
@@ -70,21 +70,19 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
 
 
 def refusal(kind: str, node: Node, position: int | None) -> DdlError:
-    """The refusal of a statement whose kind is one of `REFUSED_STATEMENTS`."""
+    """The refusal of a statement of a kind in `REFUSED_STATEMENTS`."""
     what, hint = REFUSED_STATEMENTS[kind]
     if kind == "create_enum_stmt":
         hint = _of_enum(node)
-    elif kind in ("create_role_stmt", "alter_role_stmt") and _sets_password(node):
+    elif kind in ("create_role_stmt", "alter_role_stmt") and any(
+        option.def_elem.defname == "password" for option in node.options
+    ):
         hint = PASSWORDS
     return unsupported(what, position=position, hint=hint)
 
 
-def _sets_password(node: Node) -> bool:
-    return any(option.def_elem.defname == "password" for option in node.options)
-
-
 def _of_enum(node: Node) -> str:
-    """An enum as a column's type and CHECK, written out where that is short."""
+    """An enum as a text column with a CHECK."""
     labels = [label.string.sval for label in node.vals]
     if not labels or len(labels) > LABELS_SHOWN:
         return "Use text with a CHECK, which can be dropped and added again."

@@ -1,8 +1,6 @@
-"""A parsed statement, held against the tables there are: do its names exist, and are its new ones free?
-
-A change may queue behind others of its table (X1), so it is judged by the table as those will leave it; but a name
-that is being given up is free again only when the change that gives it up is complete (L12).
-"""
+"""Checks the names of a parsed statement against the tables: existing names exist, new ones are free. Changes queue
+(X1), so the tables are those that the open changes will leave. A name that is given up is free only when the change
+that gives it up is complete (L12)."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ GUARD = "pkey_guard"
 
 
 class NothingToDo(Warning):
-    """IF EXISTS or IF NOT EXISTS, and so it is: no change is made, the client gets a notice. `sqlstate` is its code."""
+    """IF EXISTS or IF NOT EXISTS applies: no change is made, the client gets a notice with `sqlstate`."""
 
     def __init__(self, message: str, sqlstate: str = "00000") -> None:
         super().__init__(message)
@@ -50,7 +48,7 @@ class NothingToDo(Warning):
 
 @dataclass(frozen=True, slots=True)
 class CatalogView:
-    """The tables as the open changes will leave them, and the names that cannot be given yet, each with why."""
+    """The tables as the open changes will leave them, and the names that are taken, each with why."""
 
     tables: tuple[Descriptor, ...]
     taken: Mapping[str, str] = field(default_factory=dict)
@@ -65,14 +63,14 @@ class CatalogView:
     """PostgreSQL's value of one that reads no column."""
 
     def hint_at(self, name: str) -> str | None:
-        """Of a table that is not there: why its name is taken all the same, or the one that was probably meant."""
+        """A hint about an unknown table: why its name is taken, or a similar name."""
         return self.taken.get(name) or perhaps("table", name, (t.name for t in self.tables if t.state is State.PUBLIC))
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
 
     def named(self, name: str) -> Descriptor | None:
-        """The same, as `changes.planning.tables.Tables` calls it."""
+        """`table`, as `changes.planning.tables.Tables` calls it."""
         return self.table(name)
 
     def numbered(self, table_id: int) -> Descriptor | None:
@@ -82,7 +80,7 @@ class CatalogView:
         return next((t for t in self.tables if any(i.name == index for i in t.indexes)), None)
 
     def why_taken(self, name: str) -> str | None:
-        """Why no new table or index may bear `name`; None when it is free."""
+        """Why a name is taken, "" without a special reason; None when it is free."""
         if name in self.taken:
             return self.taken[name]
         implied = any(name in t.implied_relations for t in self.tables if t.state is not State.ABSENT)
@@ -93,7 +91,7 @@ class CatalogView:
 
 
 def resolve(statement: Statement, view: CatalogView) -> actions.Action:
-    """The statement's action with every name settled; raises `DdlError`, or `NothingToDo`."""
+    """The action with its names settled; raises `DdlError` or `NothingToDo`."""
     action = statement.action
     forgiving = statement.forgiving
     match action:
@@ -148,14 +146,14 @@ def _altered(
 
 
 def implied_names(action: actions.CreateTable | actions.AlterTable) -> list[str | None]:
-    """The names of the sequences of a statement, in its order, and of its primary key; None: the usual name."""
+    """Names of the statement's sequences, in order, and of a new table's primary key; None: the usual name."""
     if isinstance(action, actions.CreateTable):
         return [*(column.sequence for column in action.columns if column.identity), action.key_name]
     return [one.sequence_name for one in action.alterations if _makes_sequence(one)]
 
 
 def with_implied_names(action: Named, names: Sequence[str | None]) -> Named:
-    """The statement with other names for these: what `implied_names` undoes."""
+    """The inverse of `implied_names`."""
     left = iter(names)
     if isinstance(action, actions.CreateTable):
         columns = tuple(replace(c, sequence=next(left)) if c.identity else c for c in action.columns)
@@ -173,7 +171,7 @@ def _makes_sequence(one: actions.Alteration) -> TypeGuard[actions.SetIdentity]:
 
 
 def _with_free_names(action: Named, view: CatalogView) -> Named:
-    """The statement with free names for its sequences and its primary key, where the usual ones are taken."""
+    """Names sequences and the primary key where the usual names are taken."""
     table = action.table.text
     also = {table, *(unique.name.text for unique in uniques_of(action))}
     names: list[str | None] = []
@@ -194,7 +192,7 @@ def _with_free_names(action: Named, view: CatalogView) -> Named:
 
 
 def _storages_of_new(action: actions.CreateTable, there: StorageCount) -> actions.Number | None:
-    """The storages of a table that is made: those it names, or all there are now; None: what the cluster began with."""
+    """The storages of a new table: as named, or all of now; None: as many as the cluster began with."""
     if action.storages is not None:
         return _check_storages(action.storages, there)
     return None if there.existing == there.first else actions.Number(there.existing)
@@ -209,13 +207,12 @@ def _check_storages(named: actions.Number, there: StorageCount) -> actions.Numbe
 
 
 def _is_unique(action: actions.RenameConstraint, view: CatalogView) -> bool:
-    """True for a constraint that an index keeps: its name is the index's, one among all tables and indexes."""
+    """True for a constraint that an index keeps: its name is unique among relations."""
     owner = view.owner_of(action.constraint.text)
     return owner is not None and owner.name == action.table.text
 
 
 def _check_relation(name: actions.Name, view: CatalogView, what: str) -> None:
-    """Refuse a name that no table bears, or, where an index is meant, one of a table."""
     is_table = view.table(name.text) is not None
     if is_table and what == "a table":
         return
@@ -244,7 +241,7 @@ def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> N
 
 
 def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[actions.NewUnique]:
-    """The UNIQUE constraints of a statement, in its order: each becomes an index."""
+    """The UNIQUE constraints of a statement, in order."""
     if isinstance(action, actions.CreateTable):
         yield from action.uniques
         return
@@ -258,7 +255,7 @@ def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[act
 
 
 def with_names(action: Named, names: Sequence[actions.Name]) -> Named:
-    """The statement with a name for each of its UNIQUE constraints."""
+    """The statement with these names for its UNIQUE constraints."""
     left = iter(names)
     if isinstance(action, actions.CreateTable):
         return replace(action, uniques=tuple(replace(one, name=next(left)) for one in action.uniques))
@@ -360,12 +357,10 @@ def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None
 def _free_name(
     table: str, columns: Iterable[str], word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()
 ) -> str:
-    """A name that no relation bears, and none of `also`."""
     return free_name(table, columns, word, lambda name: name in also or view.why_taken(name) is not None)
 
 
 def _owner(name: actions.Name, view: CatalogView, *, forgiving: bool) -> actions.Name:
-    """The table that an index is of."""
     table = view.owner_of(name.text)
     if table is not None:
         return actions.Name(table.name)

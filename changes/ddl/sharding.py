@@ -1,13 +1,11 @@
-"""WITH (..) of CREATE TABLE and SET (..) of ALTER TABLE: how a table's rows are spread, and its nodes coordinated.
+"""Reads WITH (..) and SET (..): how rows are spread and nodes are coordinated.
 
-    sharding_key = 'customer_id, region'      columns, as they would stand in a list; double-quoted where they must be;
-                                              '': the primary key, or the hidden row ids
+    sharding_key = 'customer_id, region'      columns of a list; '': the primary key, or the hidden row ids
     sharding_func = 'mpcrc32'                 a function of `storage.buckets`
-    storages = 3                              a number of storages, of those there are
+    storages = 3                              a number of existing storages
     coordination = 'hash'                     lease, hash or both
 
-Any other option, and one that comes twice, is refused by name. Whether the columns are there and fit is settled with
-the table (`changes.planning.sharding`). A text may be of any length: what is read of it is bounded.
+Whether the columns exist and fit is checked in `changes.planning.sharding`.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ OF_HEAPS = ("fillfactor", "parallel_workers", "autovacuum_enabled", "toast_tuple
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a statement; None: it does not say. The places are those of the options' names."""
+    """Options of a statement; None: not given. Positions are those of the options' names."""
 
     key: tuple[Name, ...] | None = None
     function: Name | None = None
@@ -49,7 +47,6 @@ class Options:
 
 
 def read_options(options: Iterable[Node], source: Source) -> Options:
-    """The options in parentheses. Raises `DdlError`."""
     given: dict[str, Name] = {}
     key: tuple[Name, ...] | None = None
     storages: Number | None = None
@@ -79,7 +76,6 @@ def read_options(options: Iterable[Node], source: Source) -> Options:
 
 
 def _storages(option: Node, position: int | None) -> Number:
-    """A whole number, with or without quotes."""
     kind = option.arg.WhichOneof("node")
     text = str(option.arg.integer.ival) if kind == "integer" else option.arg.string.sval if kind == "string" else ""
     if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= STORAGES_MAX:
@@ -90,7 +86,7 @@ def _storages(option: Node, position: int | None) -> Number:
 
 
 def _text(option: Node, name: str, position: int | None) -> str:
-    """The value of an option: a string, or one identifier, which the grammar takes for a type's name."""
+    """A string, or one identifier, which the grammar takes for a type."""
     kind, named = option.arg.WhichOneof("node"), option.arg.type_name
     if kind == "string":
         return str(option.arg.string.sval)
@@ -103,7 +99,7 @@ def _text(option: Node, name: str, position: int | None) -> str:
 
 
 def _names(key: Name) -> tuple[Name, ...]:
-    """The columns of a list; names without quotes are folded, as everywhere in SQL. An empty one: the rows' own key."""
+    """The columns of a list, folded where not quoted; empty: the rows' own key."""
     if not key.text:
         return ()
     found: dict[str, Name] = {}
@@ -124,12 +120,12 @@ def _names(key: Name) -> tuple[Name, ...]:
 
 
 def identifier(name: str) -> str:
-    """As much of a name as an identifier has."""
+    """Cuts a name to the length of an identifier."""
     return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
 
 
 def shown(text: str) -> str:
-    """As much of a text as a message repeats."""
+    """Cuts a text to the length that a message repeats."""
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}.."
 
 

@@ -1,8 +1,5 @@
-"""A statement's text and its parse tree: where its words stand, and what an expression in it says.
-
-The grammar gives two kinds of position: the cursor of a syntax error counts characters from 1, the location of a
-node counts bytes from 0. Clients expect the first kind, so `Source.where` makes one of the other.
-"""
+"""A statement's text and parse tree. The grammar has two kinds of position: the cursor of a syntax error counts
+characters from 1, the location of a node bytes from 0. Clients expect the first; `Source.where` converts."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ MATCH_SIMPLE = "Leave it out: a row with a NULL among the columns refers to noth
 
 
 class Source:
-    """The statement's text, and where its words stand."""
+    """A statement's text and the positions of its words."""
 
     def __init__(self, text: str) -> None:
         self.text, self.bytes = text, text.encode()
@@ -41,19 +38,19 @@ class Source:
             raise DdlError(error.sqlstate, error.message, position=self.where(error.offset), hint=error.hint) from error
 
     def where(self, byte: int) -> int | None:
-        """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
+        """The character (from 1) at a byte offset (from 0; negative: unknown)."""
         return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
 
     def start_of(self, statement: Node) -> int | None:
-        """The first word of a statement, behind white space and comments."""
+        """The first word of a statement."""
         return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
 
     def find(self, word: str, *, after: int = 0) -> int | None:
-        """Where an identifier stands, for the nodes that the grammar gives no location."""
+        """The position of an identifier whose node has no location."""
         return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
 
     def find_each(self, words: Iterable[str], *, after: int = 0) -> tuple[int | None, ...]:
-        """Where identifiers stand that follow each other."""
+        """Positions of identifiers that follow each other."""
         found = []
         for word in words:
             token = next((t for t in self.tokens() if t.start >= after and self._is(t, word)), None)
@@ -62,13 +59,13 @@ class Source:
         return tuple(found)
 
     def find_last(self, word: str, *, after: int = 0) -> int | None:
-        """The same, where the word that ends the statement is meant."""
+        """The position of the last occurrence."""
         return next(
             (self.where(t.start) for t in reversed(self.tokens()) if t.start >= after and self._is(t, word)), None
         )
 
     def find_words(self, *words: str, after: int = 0) -> int | None:
-        """Where words follow each other, as in ON DELETE CASCADE."""
+        """The position of words in a row, as ON DELETE CASCADE."""
         tokens = [token for token in self.tokens() if token.start >= after]
         for at, token in enumerate(tokens):
             ahead = tokens[at : at + len(words)]
@@ -77,11 +74,11 @@ class Source:
         return None
 
     def opening_of(self, after: int) -> int:
-        """The byte of the first parenthesis that opens at or behind one; that byte when none does."""
+        """The byte of the first parenthesis at or after `after`; else `after`."""
         return next((t.start for t in self.tokens() if t.start >= after and self._is(t, "(")), after)
 
     def list_starts(self, *, after: int) -> list[int]:
-        """The bytes at which the parts of a list begin that commas separate, behind a byte."""
+        """The bytes at which the parts of a comma-separated list begin."""
         starts, depth, is_start = [], 0, True
         for token in (t for t in self.tokens() if t.start >= after):
             word = self.bytes[token.start : token.end]
@@ -92,7 +89,7 @@ class Source:
         return starts
 
     def sql(self, node: Node) -> Sql:
-        """An expression of this statement. Raises `DdlError` for one that has no text."""
+        """The expression of a node. Raises `DdlError` when the grammar cannot print it."""
         kept = grammar.parse("SELECT NULL")
         kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
         try:
@@ -102,7 +99,7 @@ class Source:
         return Sql(text.removeprefix("SELECT "), node, self.text)
 
     def tokens(self) -> list[grammar.Token]:
-        """The words and signs of the statement, without comments; read once, however often they are looked through."""
+        """The tokens without comments, read once."""
         if self._tokens is None:
             self._tokens = grammar.tokens(self.text)
         return self._tokens
@@ -121,7 +118,7 @@ def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
 
 
 def relation(node: Node, source: Source, *, may_be_temporary: bool = False) -> Name:
-    """The name of a table. Raises `DdlError` for one of another schema, and for a kind of table that there is not."""
+    """A table's name. Raises `DdlError` for other schemas and kinds of tables."""
     position = source.where(node.location)
     if node.catalogname:
         raise unsupported("a database name before the table's", position=position)

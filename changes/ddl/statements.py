@@ -1,10 +1,6 @@
-"""A statement as the user typed it, read by PostgreSQL's own grammar into an action, or refused with its place.
-
-`parse` needs nothing but the text. `changes.ddl.resolve.resolve` then holds it against the tables there are. What
-PostgreSQL knows and we do not is refused by name (0A000), never ignored: an ignored clause is a promise broken.
-
-What ALTER TABLE may say is in `changes.ddl.alter`, what a column may be in `changes.ddl.columns`.
-"""
+"""Reads a statement with PostgreSQL's grammar into an action. `parse` needs only the text;
+`changes.ddl.resolve.resolve` checks it against the tables. Unsupported clauses are refused by name (0A000), never
+ignored: an ignored clause is a promise broken."""
 
 from __future__ import annotations
 
@@ -41,10 +37,8 @@ STATEMENT_BYTES_MAX = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error.
-
-    `notices` say what is taken and does something else here than the words say, `warnings` what it does in PostgreSQL.
-    """
+    """A parsed statement. `forgiving`: IF EXISTS or IF NOT EXISTS. `notices`: accepted clauses that have another
+    effect here; `warnings`: those PostgreSQL itself gives."""
 
     action: actions.Action
     forgiving: bool = False
@@ -53,7 +47,7 @@ class Statement:
 
 
 def parse(text: str) -> Statement:
-    """The one DDL statement in `text`; raises `DdlError`."""
+    """Reads the one DDL statement in `text`; raises `DdlError`."""
     size = len(text.encode())
     if size > STATEMENT_BYTES_MAX:
         raise DdlError(TOO_LONG, f"statement is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
@@ -71,14 +65,14 @@ def parse(text: str) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One statement of a text; `position` is the character (from 1) at which it begins."""
+    """One statement of a text; `position` counts characters from 1."""
 
     text: str
     position: int
 
 
 def split(text: str) -> list[Part]:
-    """The statements of a text, without what separates them; raises `DdlError` for what the grammar refuses."""
+    """The statements of a text; raises `DdlError` for syntax errors."""
     size = len(text.encode())
     if size > STATEMENT_BYTES_MAX:
         raise DdlError(TOO_LONG, f"the text is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
@@ -94,7 +88,7 @@ def split(text: str) -> list[Part]:
 
 
 def is_ddl(node_name: str) -> bool:
-    """True when the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
+    """True for the grammar's nodes (`create_stmt`, ..) that change a schema."""
     return node_name in READERS or node_name in REFUSED_STATEMENTS
 
 
@@ -157,7 +151,7 @@ AT_COMMIT = {0: "preserve rows", 1: "preserve rows", 2: "preserve rows", 3: "del
 
 
 def _at_commit(node: Node, table: actions.Name) -> str:
-    """Effect of COMMIT on the table; "" for one that is not temporary. Raises `DdlError`."""
+    """Effect of COMMIT on a temporary table; "" for others. Raises `DdlError`."""
     if node.relation.relpersistence == "t":
         return AT_COMMIT[node.oncommit]
     if AT_COMMIT[node.oncommit] != AT_COMMIT[0]:
@@ -169,7 +163,7 @@ def _at_commit(node: Node, table: actions.Name) -> str:
 def _guard(
     key: tuple[actions.Name, ...], sharding_key: tuple[actions.Name, ...], uniques: Iterable[actions.NewUnique]
 ) -> Iterator[actions.NewUnique]:
-    """The index that guards a primary key which does not say where a row lies, unless the statement has one."""
+    """An index over a primary key that does not determine the storage, unless the statement has one."""
     if not set(sharding_key) <= set(key) and all(set(one.columns) != set(key) for one in uniques):
         yield actions.NewUnique(actions.UNNAMED, key or (actions.ROW_ID,), guards_key=True)
 
@@ -202,7 +196,6 @@ def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
 def _primary_key(
     table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source
 ) -> tuple[actions.Name, ...]:
-    """The columns of the key; none where the statement names none."""
     inline = [column.column.name for column in columns if column.is_key]
     if len(inline) + len(keys) > 1:
         position = source.where(keys[-1].location) if keys else inline[-1].position
@@ -289,7 +282,7 @@ def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class Dropping:
-    """DROP of one or several tables or indexes (`what`)."""
+    """DROP of tables or indexes (`what`)."""
 
     what: str
     names: tuple[actions.Name, ...]
@@ -298,7 +291,7 @@ class Dropping:
 
 
 def read_drop(text: str) -> Dropping:
-    """The one DROP in `text`, of as many as it names; raises `DdlError`."""
+    """Reads a DROP of one or several; raises `DdlError`."""
     source = Source(text)
     [statement] = source.statements()
     return _dropping(statement.stmt.drop_stmt, source)

@@ -1,14 +1,13 @@
-r"""The shell of the executor's machine: it does what the machine asks, and reports what came of it.
+r"""The shell of the executor's machine: performs its effects and reports the results as events.
 
     acquire the lease (X2) -> the machine's state from its row -> effect -> event -> state, story and step row
                                                                    \__________ one transaction ___________/
 
 Each transition is one control transaction that locks the change's row, then the schema-change leases of its tables
-(L14), and writes what happened together with where the machine stands then. So a driver may die between any two
-statements, and the next one goes on from the row; and a cancel and a publish, which lock the same row, cannot both win
-(X6).
+(L14). So a driver may die between any two statements, and the next one continues from the row; a cancel and a publish
+lock the same row, so only one of them wins (X6).
 
-A driver acts, looks and listens on one connection, Django's of its thread; only the renewal of its lease has another.
+A driver uses one connection, Django's of its thread; the renewal of its lease has another.
 """
 
 from __future__ import annotations
@@ -60,19 +59,17 @@ Hook = Callable[[str], None]
 
 
 class NotItsTurn(Exception):
-    """The change has ended, or another one of its tables moves first (X1)."""
+    """The change has ended, or another change of its tables moves first (X1)."""
 
 
 class OtherTables(Exception):
-    """Planned on the tables as they are now, the change spans others than it was submitted with: acquire these."""
+    """Planned again, the change spans other tables than it was submitted with: acquire these."""
 
 
 def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status | None:
-    """Drive the change until it ends or rests. None: it is not this worker's to drive.
-
-    Lost connections are made anew, at most `RECONNECTS_MAX` times in a row; the change itself loses nothing.
-    `hook` is called before and after each effect with its name: for tests that let the worker die there.
-    """
+    """Drives a change until it ends or pauses. None: it is not this worker's to drive. Reconnects at most
+    `RECONNECTS_MAX` times in a row. `hook` is called with the name of each effect before and after it, for tests that
+    kill the worker there."""
     failures = 0
     while failures < RECONNECTS_MAX:
         began = time.monotonic()
@@ -94,7 +91,7 @@ def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status
 
 
 class Driver:
-    """One worker's drive of a change: from acquiring its tables to their release."""
+    """One worker's drive of a change, holding the leases of its tables."""
 
     def __init__(self, change_id: int, holder: str, hook: Hook) -> None:
         self.change_id, self.holder, self.hook = change_id, holder, hook
@@ -118,7 +115,7 @@ class Driver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """A driver that fails keeps its lease until it expires: that is the pause before the next one tries."""
+        """A driver that fails keeps its lease until it expires: that is the pause before the next attempt."""
         self._held.close()
         if kind in (None, NotItsTurn, OtherTables, HasEnded):
             with suppress(DatabaseError, InterfaceError):
@@ -128,7 +125,7 @@ class Driver:
                 send_driver(change_id)
 
     def run(self) -> Status:
-        """Until the change ends or rests. A mistake of ours stops it and asks for a person."""
+        """Runs until the change ends or pauses. An internal error pauses it for a person to look."""
         progress = self.progress
         try:
             self._begin()
@@ -147,7 +144,7 @@ class Driver:
     # --- the beginning
 
     def _begin(self) -> None:
-        """Take the machine up where its row says it stands."""
+        """Loads the machine's state from the row."""
         plan = self._plan_if_new()
         if plan is None:
             return
@@ -155,28 +152,22 @@ class Driver:
             row = lock_change(cur, self.change_id)
             self.progress.state = row.execution or Execution(self.change_id, plan)
         try:
-            self._take_up()
+            # from this transition on a change that was queued has its tables to itself (X1)
+            is_new = self.progress.state.mode is Mode.QUEUED
+            with self.progress.transition() as found:
+                if not self.lease.is_takeover:
+                    found.quiet = frozenset({"executor replaced"})
+                if is_new:
+                    found.feed_requests()
+                if self.progress.state.mode is not Mode.PAUSED:
+                    found.feed(events.Started(newest_version(found.cur, self.progress.table_id)))
+                if not is_new:
+                    found.feed_requests()
         except IntegrityError as claimed:
             raise NotItsTurn(f"another change moves a table of change {self.change_id}: {claimed}") from claimed
 
-    def _take_up(self) -> None:
-        """The first transition: a change that was queued moves from here on, and has its tables to itself (X1).
-
-        One that was paused while it was queued rests before its first step.
-        """
-        is_new = self.progress.state.mode is Mode.QUEUED
-        with self.progress.transition() as found:
-            if not self.lease.is_takeover:
-                found.quiet = frozenset({"executor replaced"})
-            if is_new:
-                found.feed_requests()
-            if self.progress.state.mode is not Mode.PAUSED:
-                found.feed(events.Started(newest_version(found.cur, self.progress.table_id)))
-            if not is_new:
-                found.feed_requests()
-
     def _plan_if_new(self) -> Plan | None:
-        """The plan, made again if this is the start; None when the change has ended without a step."""
+        """The plan, made again at the start; None when the change has ended without a step."""
         change = Change.objects.get(pk=self.change_id)
         if change.status in ENDED or not is_its_turn(change):
             raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its tables come first")
@@ -195,10 +186,7 @@ class Driver:
         return plan
 
     def _end_unstarted(self, why: Exception) -> None:
-        """End a change that cannot be planned, whatever the reason: queued for ever it would hold up all others.
-
-        Meanwhile somebody may have cancelled it, or another driver begun it: then nothing comes of this.
-        """
+        """Ends a change that cannot be planned, for whatever reason: queued for ever it would block all others."""
         if not isinstance(why, DdlError | NothingToDo):
             log.exception("change %s cannot be planned", self.change_id, exc_info=why)
             why = unforeseen(why)
@@ -209,7 +197,7 @@ class Driver:
     # --- effects
 
     def _perform(self, effect: events.Effect) -> None:
-        """Do what can be done at all; what the database refuses for good is the machine's to judge (X4)."""
+        """Performs an effect; the machine judges permanent errors of the database (X4)."""
         handlers: dict[type[events.Effect], Callable[[Any], None]] = {
             events.TryPublish: self.versions.publish,
             events.TryDrain: self.versions.drain,
@@ -236,7 +224,7 @@ class Driver:
 
 @contextmanager
 def session_named(name: str) -> Iterator[None]:
-    """The thread's database session is called what it does, for operators."""
+    """Names the thread's database session, for operators."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('application_name', %s, false)", [name])
     try:

@@ -1,9 +1,6 @@
-"""A sleep that ends when something is notified, on the thread's own connection to the database: Django's.
-
-Nobody polls. Whatever is waited for (a lease that is released, a reorganisation that ends, a person who cancels) is
-notified by the transaction that makes it so. Listen first, then look, then wait: nothing is lost between looking and
-sleeping, since what arrives meanwhile is kept by the connection.
-"""
+"""A wait that ends on a notification, on the thread's own connection. Everything a driver waits for is notified by the
+transaction that causes it. Listen first, then look, then wait: the connection keeps notifications that come in
+between."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from django.db import connection
 
 
 class Listener:
-    """Listens on some channels until it is closed. Not within a transaction: the server keeps back what is notified."""
+    """Listens on channels until closed. Not for use in a transaction, where the server delays notifications."""
 
     def __init__(self, *channels: str) -> None:
         self._channels = channels
@@ -31,10 +28,8 @@ class Listener:
             self._listening.execute(f"LISTEN {channel}")
 
     def wait(self, wanted: Collection[tuple[str, str]], timeout_s: float) -> bool:
-        """True when one of the wanted (channel, payload) was notified by others within `timeout_s`.
-
-        A connection that was made anew has missed what came between: then it is time to look again, too.
-        """
+        """True when another session notified one of `wanted` (channel, payload) within `timeout_s`. True after a
+        reconnect, too, since notifications may have been missed."""
         if self._listening is not connection.connection or self._listening is None:
             self._listen()
             return True

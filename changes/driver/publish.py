@@ -1,26 +1,19 @@
-"""The next version of a table, and the proof that nobody is left on the last but one.
+"""Publishes the next version of a table, and proves that no node uses the last but one.
 
     leases on      v-1      v       v+1
     publish v+1    none     any     -        exclusive lock on v-1 obtained, fence set to v
     drained at v+1 none     none    any      exclusive lock on v obtained, fence set to v+1
 
-A table that is coordinated by hashes, too or alone, has its fence at v+1 as soon as v+1 is published (`accepted_from`):
-new transactions of v are refused then, those in flight finish. So there the fence alone proves nothing about v. Without
-leases the rows are none, and the lock is what proves that v is over: nothing here asks which of the two a table has.
+With coordination by hashes the fence is at v+1 as soon as v+1 is published (`accepted_from`): new transactions of v
+are refused, those in flight finish. There the fence alone proves nothing about v; the lock does.
 
-A lease that ended proves nothing about a transaction that its node began: it may still commit. The lock proves it: each
-transaction holds it shared from its `enter` to its end, and the fence, moved before the lock is given back, shuts the
-door behind it (T2). So the order inside each function here is the rule itself (L7, L9), not a matter of taste.
+An expired lease proves nothing about transactions of its node, which may still commit. The lock proves it: each
+transaction holds it shared from its `enter` to its end, and the fence moves before the lock is released (T2). So the
+order inside each function is the rule itself (L7, L9).
 
-Who is in the way is decided by `leases.rules`, as in the lab and on the pages; here are the rows and the locks it is
-asked about.
-
-What spans several tables moves in all of them at once: every table's condition is met, or nothing is changed in any
-(L11). They are locked in the order of their ids: all rows, then all advisory locks; all is written, then the events,
-and the fences come last of all (L14).
-
-The functions run inside the executor's transaction, which holds the change's row and the schema-change leases (L14).
-They never wait: what is missing comes back as `Blocked`, with nothing changed.
+`leases.rules` decides what blocks; this module reads rows and locks. Several tables move together or not at all (L11),
+locked in the order of ids: all rows, then all advisory locks; then all is written, the events, and last the fences
+(L14). The functions run in the executor's transaction and never wait: they return `Blocked`, with nothing changed.
 """
 
 from __future__ import annotations
@@ -46,12 +39,12 @@ NO_HINDRANCE = Hindrance(())
 
 
 class UnexpectedVersion(Exception):
-    """The table is at a version that this plan does not lead through: somebody else moved it."""
+    """The table is at a version outside of this plan: another process moved it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Session `session` has a transaction of `version` of the table."""
+    """A transaction of database session `session` under `version`."""
 
     table_id: int
     version: int
@@ -63,20 +56,20 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why not now: leases and locks, with the sessions that hold these; or only a row that somebody has locked."""
+    """Why a publish or drain must wait: leases, locks with their sessions, or a locked row."""
 
     hindrance: Hindrance = NO_HINDRANCE
     held: tuple[Held, ...] = ()
     is_row_locked: bool = False
 
     def outlived(self, table_id: int) -> tuple[Held, ...]:
-        """The transactions on a table that have outlived every lease of their version (L8)."""
+        """The transactions that have outlived all leases of their version (L8)."""
         if any(lease.table == table_id for lease in self.hindrance.leases):
             return ()
         return tuple(one for one in self.held if one.table_id == table_id)
 
     def grace_s(self, table_id: int, lease_s: float) -> float:
-        """Seconds that those have, by how the versions they use are coordinated (L8)."""
+        """Seconds that these transactions may last, by their coordination (L8)."""
         return max(rules.grace_s(one.coordination, lease_s) for one in self.outlived(table_id))
 
 
@@ -89,7 +82,7 @@ BODY = "SELECT body::text FROM catalog_descriptor WHERE table_id = %s AND versio
 
 
 def node_of(session: str) -> str:
-    """The node in a database session's name, "schemalab node n1 7"; other sessions are named as they are."""
+    """The node in a session's name "schemalab node n1 7"; other names as they are."""
     words = session.split()
     return words[2] if words[:2] == ["schemalab", "node"] and len(words) > 2 else session
 
@@ -98,10 +91,8 @@ def node_of(session: str) -> str:
 
 
 def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
-    """Make each of `versions` its table's newest, all or none. None: done, or it had been done before (re-entry, X2).
-
-    `storages` learn of them, the first so many. Raises `UnexpectedVersion`.
-    """
+    """Publishes `versions`, all or none. None: done, now or before (X2). The first `storages` storages learn of them.
+    Raises `UnexpectedVersion`."""
     news = in_lock_order(versions)
     found = hindrance_to(cur, news)
     if found is None:
@@ -111,10 +102,7 @@ def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Block
 
 
 def hindrance_to(cur: Any, news: Sequence[Descriptor]) -> Blocked | None:
-    """Finds what blocks a publish of these, in the order of locks; else locks rows and ending versions.
-
-    `DONE` when they are published already.
-    """
+    """Locks in order and returns what blocks; `DONE` when they are published already."""
     at = [_lock_table(cur, new.table_id) for new in news]
     if None in at:
         return Blocked(is_row_locked=True)
@@ -127,29 +115,26 @@ def hindrance_to(cur: Any, news: Sequence[Descriptor]) -> Blocked | None:
 
 
 def close_last_but_one(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
-    """The end of L7, after the events and still under the locks: no version before the predecessors enters."""
+    """Ends L7, after the events and under the locks: no version before the predecessors may enter."""
     for new in in_lock_order(versions):
         store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
 
 
 def accept_only_newest(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
-    """After a publish has committed, where the storages accept the newest version alone: shut out the one before it.
-
-    Later than the publish, so that a publish that is lost leaves a version to use; the drain catches up on a worker
-    that ends in between. The caller holds the change's row, under which no other publish or drain of the table runs: a
-    fence never goes back.
-    """
+    """After a publish has committed: excludes the predecessor where storages accept the newest version alone. Later
+    than the publish, so that a lost publish leaves a usable version; the drain repeats it after a crash. The caller
+    holds the change's row, so a fence never goes back."""
     for new in in_lock_order(versions):
         store.set_fence(cur, storages, new.table_id, rules.accepted_from(new.version, new.coordination))
 
 
 def in_lock_order(versions: Iterable[Descriptor]) -> Sequence[Descriptor]:
-    """As everybody locks several tables (L14): by id."""
+    """By table id, as all code locks several tables (L14)."""
     return sorted(versions, key=lambda version: version.table_id)
 
 
 def _lock_table(cur: Any, table_id: int) -> int | None:
-    """The table's version, its row locked FOR UPDATE without waiting; None when somebody has it."""
+    """Locks the table's row without waiting; its version, or None when another transaction has it."""
     row = cur.execute("SELECT version FROM catalog_table WHERE id = %s FOR UPDATE SKIP LOCKED", (table_id,)).fetchone()
     return None if row is None else int(row[0])
 
@@ -176,7 +161,12 @@ def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
         (new.table_id, new.version, json.dumps(new.to_json()), hashes["schema_hash"], hashes["sharding_hash"]),
     )
     store.insert_version_copy(cur, storages, new.table_id, new.version, **hashes)
-    _make_sequences(cur, new)
+    wanted = sequences_of(new)
+    if wanted and new.version > 1:
+        row = cur.execute(BODY, (new.table_id, new.version - 1)).fetchone()
+        before = {} if row is None else sequences_of(from_json(json.loads(row[0])))
+        wanted = {sequence: column for sequence, column in wanted.items() if sequence not in before}
+    store.make_sequences(cur, wanted)
     if made := pair_views.make_sql(new, storages):
         cur.execute("; ".join(made))
     cur.execute(
@@ -185,27 +175,19 @@ def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
     )
 
 
-def _make_sequences(cur: Any, new: Descriptor) -> None:
-    """The sequences of identity columns that the version before has not; a publish that rolls back leaves none."""
-    wanted = sequences_of(new)
-    if wanted and new.version > 1:
-        row = cur.execute(BODY, (new.table_id, new.version - 1)).fetchone()
-        before = {} if row is None else sequences_of(from_json(json.loads(row[0])))
-        wanted = {sequence: column for sequence, column in wanted.items() if sequence not in before}
-    store.make_sequences(cur, wanted)
-
-
 # --- L9
 
 
 def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | None:
-    """None: nobody can use an older version of any of these tables any more, and their fences say so.
-
-    `versions` are the ones to be drained at, by table.
-    """
+    """None: no transaction can use an older version of these tables any more, and their fences are set. `versions` by
+    table id."""
     tables = sorted((TableId(table_id), version) for table_id, version in versions.items())
     for table_id, version in tables:
-        _shut_out_predecessor(cur, table_id, version, storages)
+        # as the publisher does after its publish, which may have ended before that: without leases nodes that hear
+        # nothing would come in for ever, and the lock would never be free
+        oldest = rules.accepted_from(version, _coordination(cur, table_id, version))
+        if oldest == version:
+            store.set_fence(cur, storages, table_id, oldest)
     blocked = _blocked(cur, {table: _drain_hindrance(cur, table, version, storages) for table, version in tables})
     if blocked is None:
         for table_id, version in tables:
@@ -213,18 +195,8 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
     return blocked
 
 
-def _shut_out_predecessor(cur: Any, table_id: int, version: int, storages: int) -> None:
-    """Move the fence as the publisher does after its publish (`accept_only_newest`): it may have ended before that.
-
-    Without leases nodes that hear nothing would come in for ever, and the lock never be free.
-    """
-    oldest = rules.accepted_from(version, _coordination(cur, table_id, version))
-    if oldest == version:
-        store.set_fence(cur, storages, table_id, oldest)
-
-
 def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:
-    """The hindrance by versions of a table before `version`; if nobody, the lock of each such version is held."""
+    """What blocks draining; None: the locks of all older versions are held."""
     leases, now = leases_as_of_now(cur, table)
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
     if hindrance is not None:
@@ -241,7 +213,7 @@ def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> H
 
 
 def _blocked(cur: Any, found: Mapping[TableId, Hindrance | None]) -> Blocked | None:
-    """Whoever hinders one table hinders all (L11); with the sessions behind the locks. None: nobody."""
+    """What blocks one table blocks all (L11); with the sessions behind the locks."""
     hindrance = rules.all_hindrances(found.values())
     if hindrance is None:
         return None
@@ -262,19 +234,15 @@ def _coordination(cur: Any, table_id: int, version: int) -> Coordination:
 
 
 def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
-    """True if a version older than `version` is leased; a glance, without locks, as `rules.is_drained` would say.
-
-    Of a hundred leases each that ends wakes who waits for all: what one look costs must not grow with them.
-    """
+    """True if a version older than `version` is leased; reads without locks. Called for each lease that ends, so its
+    cost must not grow with their number."""
     row = cur.execute(IS_LEASED_BEFORE, (table_id, version)).fetchone()
     return bool(row[0])
 
 
 def end_holders(cur: Any, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:
-    """End the sessions of transactions that outlived every lease of their version (L8); which ones it were.
-
-    Looked at again, here: a version that is leased anew, or a transaction that has ended by itself, is left alone.
-    """
+    """Ends the sessions of transactions that outlived all leases of their version (L8), and returns these. Checks
+    again first: a version that was leased anew is left alone."""
     seen = tuple(held)
     if not seen or is_leased_before(cur, table_id, max(one.version for one in seen) + 1):
         return ()

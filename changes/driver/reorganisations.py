@@ -1,9 +1,6 @@
-"""Start, pause and close the runs of a change, and wait for them.
-
-A run outlives the transaction that starts it. A driver that was replaced while it slept must not start one that nobody
-closes any more (C3), nor pause or close one of its successor's: each of these transactions checks the change's row and
-the driver's lease first (X2).
-"""
+"""Starts, pauses and closes the runs of a change, and waits for them. A run outlives the transaction that starts it. A
+driver that was replaced must not start a run that nothing closes (C3), nor touch one of its successor's: each
+transaction here checks the change's row and the driver's lease first (X2)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ class Reorganisations:
         lock_driven(cursor, self.progress.change_id, self.progress.lease)
 
     def start(self, effect: events.StartRun) -> None:
-        """Start it, or let it go on: one that failed and is retried begins anew with the ranges that have no mark."""
+        """Starts or continues a run; a failed one that is retried begins again with its unfinished ranges."""
         progress, kind = self.progress, effect.kind.value
         with control_transaction() as cursor:
             self._check_lease(cursor)
@@ -43,7 +40,7 @@ class Reorganisations:
             progress.run_id = runs.start_run(progress.change_id, progress.table_id, kind, elements, effect.version)
 
     def pause(self, effect: events.PauseRun) -> None:
-        """R11: from here no chunk of a run commits until it goes on. Only then the change is shown as paused."""
+        """R11: no chunk commits until the run continues. Then the change counts as paused."""
         states = (RunState.WAITING, RunState.RUNNING)
         mine = ReorgRun.objects.filter(change_id=self.progress.change_id, state__in=states)
         for run in mine.filter(is_closed=False).order_by("id"):
@@ -53,7 +50,7 @@ class Reorganisations:
             now.feed_requests()
 
     def close(self, _: events.CloseRun) -> None:
-        """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""
+        """R7: nothing of any run of the change is written after this."""
         for run in ReorgRun.objects.filter(change_id=self.progress.change_id, is_closed=False).order_by("id"):
             runs.close_run(run.pk, check=self._check_lease)
         with self.progress.transition() as now:
@@ -61,7 +58,7 @@ class Reorganisations:
             now.feed_requests()
 
     def wait(self) -> None:
-        """Until the run that was started is over, or somebody asks for something."""
+        """Waits until the run ends or a person requests something."""
         progress, run_id = self.progress, self.progress.run_id
         assert run_id is not None, f"change {progress.change_id} waits for nothing: {progress.state.mode}"
         event = _end_of(run_id)
@@ -86,7 +83,7 @@ FOUND = (
 
 
 def _error(error: str, violations: Sequence[Mapping[str, Any]]) -> str:
-    """The error of a run; of a verification that found one kind of violation as a sentence."""
+    """The error of a run; a verification that found one kind of violation gives a sentence."""
     first, _, rest = error.partition("\n")
     for one in violations:
         kind = max((kind for kind in KINDS if one["element"].startswith(f"{kind} ")), key=len, default="")

@@ -1,9 +1,6 @@
-"""X2: the schema-change lease, which makes one worker the driver of a change.
-
-Its token grows with each holder; whoever writes on behalf of a change checks it under the row's lock, so a worker that
-slept through its own replacement can do no harm, however late it wakes. A change of several tables holds one for each:
-they are acquired, renewed, checked and released together, in the order of the tables' ids (L11, L14).
-"""
+"""X2: the schema-change lease, which makes one worker the driver of a change. Its token grows with each holder, and
+each write for a change checks it under the row's lock: a worker that was replaced can do no harm. Leases of several
+tables are acquired, renewed, checked and released together, in the order of ids (L11, L14)."""
 
 from __future__ import annotations
 
@@ -23,16 +20,16 @@ STOP_S = 15.0
 
 
 class LeaseLost(Exception):
-    """Another worker moves this table now (X2): stop, change nothing, in no table."""
+    """Another worker moves this table now (X2): stop and change nothing."""
 
 
 class LeaseTaken(Exception):
-    """Another worker holds the table's schema-change lease and it has not expired."""
+    """Another worker holds the table's schema-change lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaChangeLease:
-    """`holder` moves the schemas of some tables: the token for each, by id. `is_takeover`: from one who fell silent."""
+    """Tokens by table id. `is_takeover`: the previous holder's lease expired."""
 
     holder: str
     tokens: tuple[tuple[int, int], ...]
@@ -54,10 +51,8 @@ RETURNING token
 
 
 def acquire(table_ids: Iterable[int], holder: str) -> SchemaChangeLease:
-    """Become the one worker that moves these tables; raises `LeaseTaken` while another one has any of them.
-
-    All or none. A holder that lost its connection takes its tables from itself, with new tokens.
-    """
+    """Acquires all of these tables or none; raises `LeaseTaken`. A holder that lost its connection takes over from
+    itself, with new tokens."""
     with control_transaction() as cur:
         taken = [(table_id, *_acquire(cur, table_id, holder)) for table_id in sorted(set(table_ids))]
     tokens = tuple((table_id, token) for table_id, token, _ in taken)
@@ -65,7 +60,7 @@ def acquire(table_ids: Iterable[int], holder: str) -> SchemaChangeLease:
 
 
 def _acquire(cur: Any, table_id: int, holder: str) -> tuple[int, str]:
-    """The new token, and who had the table before."""
+    """The new token, and the previous holder."""
     found = cur.execute("SELECT holder FROM changes_schemachangelease WHERE table_id = %s", (table_id,)).fetchone()
     was = found[0] if found else ""
     taken = cur.execute(ACQUIRE, {"table": table_id, "holder": holder, "length": LEASE_S}).fetchone()
@@ -75,7 +70,7 @@ def _acquire(cur: Any, table_id: int, holder: str) -> tuple[int, str]:
 
 
 def renew(lease: SchemaChangeLease) -> None:
-    """Hold on for another while; raises `LeaseLost`. An expired lease that nobody took is still ours."""
+    """Extends the lease; raises `LeaseLost`. An expired lease that no worker took is still ours."""
     with control_transaction() as cur:
         check(cur, lease)
         cur.execute(
@@ -86,7 +81,7 @@ def renew(lease: SchemaChangeLease) -> None:
 
 
 def release(lease: SchemaChangeLease) -> None:
-    """Give the tables back, so that the next worker need not wait for the leases to expire."""
+    """Releases the tables, so that the next worker need not wait for the leases to expire."""
     with suppress(LeaseLost), control_transaction() as cur:
         check(cur, lease)
         cur.execute(
@@ -96,7 +91,7 @@ def release(lease: SchemaChangeLease) -> None:
 
 
 def check(cur: Any, lease: SchemaChangeLease) -> None:
-    """The token check of X2 for every table, under the rows' locks: whoever takes over waits for this transaction."""
+    """Checks the tokens under the rows' locks (X2): a takeover waits for this transaction."""
     cur.execute(
         "SELECT table_id, token FROM changes_schemachangelease WHERE table_id = ANY(%s) ORDER BY table_id FOR UPDATE",
         (lease.table_ids,),
@@ -108,7 +103,7 @@ def check(cur: Any, lease: SchemaChangeLease) -> None:
 
 
 class Renewal:
-    """Renews a lease from a thread of its own, with its own connection, while the driver is busy or asleep."""
+    """Renews a lease from its own thread and connection."""
 
     def __init__(self, lease: SchemaChangeLease) -> None:
         self._lease = lease
@@ -124,7 +119,7 @@ class Renewal:
         self._thread.join(timeout=STOP_S)
 
     def _run(self) -> None:
-        """Until told to stop, or lost. A connection that breaks is opened anew at the next beat."""
+        """Reconnects at the next beat after an error."""
         while not self.lost and not self._stop.wait(RENEW_S):
             try:
                 renew(self._lease)

@@ -1,4 +1,4 @@
-"""The start of a queued change: its plan on the tables as they are now, or an end without a step."""
+"""The start of a queued change: plans it on the tables as they are now, or ends it without a step."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ from changes.submission import tables_ahead
 
 
 def plan_again(change: Change) -> Plan:
-    """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
-
-    Its names stand for what they stood for when the statement was submitted, whoever bears them now (L12).
-    It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
-    more, and `NothingToDo` when it has come to ask for what is so already.
-    """
+    """The plan on the tables as they are now, since changes ahead may have ended otherwise than foreseen. Names mean
+    what they meant at submission (L12). Raises `DdlError` and `NothingToDo`."""
     plan = plan_from_json(change.plan)
     if change.executor_state is not None:
         return plan
@@ -38,10 +34,7 @@ def plan_again(change: Change) -> Plan:
 
 
 def settle_tables(change_id: int, plan: Plan) -> None:
-    """A change that has not begun spans the tables of this plan, and waits in their queues from now on.
-
-    Followers of any of them hear behind whom (X1); behind nobody it begins at once, and they hear that.
-    """
+    """Gives a change that has not begun the tables of this plan and its place in their queues (X1)."""
     with control_transaction():
         change = Change.objects.select_for_update().get(pk=change_id)
         if change.status != Status.QUEUED:
@@ -54,7 +47,7 @@ def settle_tables(change_id: int, plan: Plan) -> None:
 
 
 def action_of(change: Change) -> Action:
-    """The change's statement as an action, with the names and storages that were settled when it was submitted."""
+    """The change's statement with the names and storages settled at submission."""
     action, plan = parse(change.statement).action, plan_from_json(change.plan)
     table = Name(change.table_name)
     if isinstance(action, DropTable):
@@ -71,10 +64,7 @@ def action_of(change: Change) -> Action:
 
 
 def end_unstarted(change_id: int, why: DdlError | NothingToDo) -> Status:
-    """A queued change is over before it began: failed, or done without a step. How it stands, if it had ended or begun.
-
-    Where there is nothing to do PostgreSQL answers with a notice and goes on: here it is an event of the story.
-    """
+    """Ends a queued change: failed, or done without a step. Returns its status, also if it had ended or begun."""
     with control_transaction() as cursor:
         change = Change.objects.select_for_update().get(pk=change_id)
         if change.status != Status.QUEUED:

@@ -1,9 +1,8 @@
-"""One transition of a change, written down: the machine's state, its step rows, its story, in one transaction.
+"""Writes one transition of a change: the machine's state, step rows and story, in one transaction (X7).
 
-    change row FOR UPDATE, schema-change leases, (what the caller does: table rows, locks,) story counters    L14
+    change row FOR UPDATE, schema-change leases, (the caller's table rows, locks,) story counters    L14
 
-What the machine says goes into the story here, in the transaction that makes it true (X7). What it asks to be done
-afterwards is kept in `todo` until the transaction has committed.
+Effects for after the commit are kept in `todo`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class HasEnded(Exception):
-    """The change ended before this transition: somebody cancelled it while it was queued."""
+    """The change ended before this transition: it was cancelled in the queue."""
 
 
 REQUESTS = {
@@ -65,12 +64,12 @@ class ChangeRow:
 
     @property
     def execution(self) -> Execution | None:
-        """Where the machine stood; None when it has never begun."""
+        """The machine's state; None before it has begun."""
         return None if self.executor_state is None else execution_from_json(self.executor_state | {"plan": self.plan})
 
 
 def lock_change(cur: Any, change_id: int) -> ChangeRow:
-    """The change, its row locked: no cancel, no other driver can come between."""
+    """Locks the change's row against cancels and other drivers."""
     row = cur.execute(
         "SELECT id, table_id, table_ids, table_name, status, plan::text, executor_state::text, wishes::text"
         " FROM changes_change WHERE id = %s FOR UPDATE",
@@ -81,7 +80,7 @@ def lock_change(cur: Any, change_id: int) -> ChangeRow:
 
 
 def lock_driven(cur: Any, change_id: int, lease: SchemaChangeLease) -> ChangeRow:
-    """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LeaseLost`."""
+    """Locks the change and its tables for their driver (X2, L14); raises `HasEnded`, `LeaseLost`."""
     row = lock_change(cur, change_id)
     if row.status in ENDED:
         raise HasEnded(Sentence("change {n} has ended: {status}", n=change_id, status=row.status))
@@ -97,7 +96,7 @@ def newest_version(cur: Any, table_id: int) -> int:
 
 @dataclass
 class Transition:
-    """The events of the machine within one transaction. Nothing of it counts before the commit."""
+    """The events of the machine within one transaction."""
 
     cur: Any
     row: ChangeRow
@@ -116,7 +115,7 @@ class Transition:
 
     @classmethod
     def begin(cls, cur: Any, change_id: int, lease: SchemaChangeLease, state: Execution, now: float) -> Transition:
-        """Lock in the order of L14; raises `LeaseLost`."""
+        """Locks in the order of L14; raises `LeaseLost`."""
         row = lock_driven(cur, change_id, lease)
         if state.plan.base is None or state.plan.result.state is State.ABSENT:
             # its end writes the tables' rows, after advisory locks and the story; they are locked in the order of L14,
@@ -125,7 +124,7 @@ class Transition:
         return cls(cur, row, state, now)
 
     def feed(self, event: events.Event) -> None:
-        """Give the machine an event; append what it says, keep what it wants done."""
+        """Feeds the machine an event; appends its story and keeps its other effects."""
         retries = self.state.retries
         self.state, effects = step(self.state, event, self.now)
         self.tries += isinstance(event, events.Started) or self.state.retries > retries
@@ -140,19 +139,19 @@ class Transition:
                 self.todo.append(effect)
 
     def feed_requests(self) -> bool:
-        """Feed the pending requests of people. True when the machine has something else in mind now."""
+        """Feeds pending requests. True when the machine has a new plan of action."""
         for request in self.row.requests:
             self.feed(REQUESTS[request["wish"]](request["who"]))
         return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
 
     def append_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
-        """Append what happened to the versions of the change's tables: each to those who follow that table."""
+        """Appends the story of a publish or drain to the stream of each table."""
         self.append_event(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
         for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
             self.append_event(story.kind, story.payload, table_id=partner.table_id)
 
     def append_event(self, kind: str, payload: Mapping[str, Any], *, table_id: int | None = None) -> None:
-        """To all who follow the cluster, the change, and its tables: or only the one that it is about."""
+        """Appends to the streams of the cluster, the change and its tables, or of `table_id` alone."""
         if kind in self.quiet:
             return
         if isinstance(until := payload.get("until"), float):
@@ -166,7 +165,7 @@ class Transition:
         append_event(kind, payload.get("table", self.row.table_name), payload, streams)
 
     def save(self, before: Execution) -> None:
-        """The row, its steps, and the end if it has come. After this only fences are moved."""
+        """Writes the row, its steps and its end. Only fences are moved after this."""
         if self.finish is not None:
             self._end(self.finish)
         body = self.state.to_json()
@@ -196,11 +195,10 @@ class Transition:
 
     @property
     def _trouble(self) -> str | None:
-        """The reason why it rolls back, or what keeps failing until a person looks."""
         return self.state.error or (self.state.trouble if self.state.mode is Mode.PAUSED else None)
 
     def _error(self) -> str | None:
-        """The trouble as it is kept, with its code when rows were found to break a rule."""
+        """The error with its SQLSTATE when rows break a rule."""
         if not self._trouble:
             return None
         failed = ReorgRun.objects.filter(change_id=self.row.id, state=RunState.FAILED)
@@ -211,11 +209,7 @@ class Transition:
         return json.dumps({"message": self._trouble} | kept | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
-        """Whom the step waits for, or waited for last; the end of a step that was left; the step that begins.
-
-        What a step that was left has waited is the nodes' time: no longer than they used what was in its way. Of a
-        short wait nobody asks that, while the story's counters are locked.
-        """
+        """Ends the step that was left, starts the next, and writes how long a step waited and for which nodes."""
         after, at = self.state, self.state.step
         has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
@@ -239,8 +233,8 @@ class Transition:
             )
 
     def _waited_for_nodes_s(self, state: Execution, waited_s: float) -> float:
-        """Seconds from the beginning of the step at hand until no node used a version that was in its way; of a step
-        that never waited for a node, or is over so soon that nobody looks closer, all that it has `waited_s`."""
+        """Seconds from the start of the step until no node used a version that blocked it. A step that never waited
+        for a node, or ended soon, has `waited_s`."""
         found = self.cur.execute(
             "SELECT started_at, waited_for <> '[]', extract(epoch FROM clock_timestamp() - started_at)"
             " FROM changes_step WHERE change_id = %s AND ended_at IS NULL",
@@ -254,10 +248,7 @@ class Transition:
         return 0.0 if left_at is None else max(left_at - began, 0.0)
 
     def _end(self, finish: events.Finish) -> None:
-        """The change is over; a name it gave up is free again (L12).
-
-        Its last version is drained, so nothing takes numbers of identities that it dropped, or gave and took back.
-        """
+        """Ends the change: frees its names (L12) and drops the sequences that no version uses any more."""
         row = self.cur.execute(
             "SELECT body::text FROM catalog_descriptor WHERE table_id = %s ORDER BY version DESC LIMIT 1",
             (self.row.table_id,),
@@ -280,7 +271,7 @@ class Transition:
 
 
 class Progress:
-    """A change as its driver last committed it: the machine's state, and what it wants done next."""
+    """A change as its driver last committed it, and the effects to perform next."""
 
     def __init__(self, change_id: int, table_id: int, lease: SchemaChangeLease, status: Status) -> None:
         self.change_id, self.table_id, self.lease, self.status = change_id, table_id, lease, status
@@ -299,7 +290,7 @@ class Progress:
 
     @contextmanager
     def transition(self) -> Iterator[Transition]:
-        """A transaction around one transition. What came of it counts once it has committed."""
+        """One transition in one transaction; its effects count once it has committed."""
         before = self.state
         with control_transaction() as cur:
             happening = Transition.begin(cur, self.change_id, self.lease, before, self.now())
@@ -313,11 +304,10 @@ class Progress:
         self.todo.extend(happening.todo)
 
     def has_requests(self) -> bool:
-        """True when somebody asks to cancel, pause or resume it."""
         return Change.objects.filter(pk=self.change_id).exclude(wishes=[]).exists()
 
     def rest_with(self, message: str) -> None:
-        """Something happened that must not: nothing more is done before a person has looked."""
+        """Pauses the change for a person to look at an internal error."""
         with control_transaction() as cur:
             lock_driven(cur, self.change_id, self.lease)
             cur.execute(
@@ -330,5 +320,5 @@ class Progress:
 
 
 def clock_ahead_s() -> float:
-    """Seconds by which the database's clock is ahead of the monotonic one."""
+    """Database clock minus monotonic clock, in seconds."""
     return database_clock_s() - time.monotonic()

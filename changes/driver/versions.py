@@ -1,8 +1,6 @@
-"""Publish and drain, and wait for whoever is in the way (L7, L9), in all tables of a change at once (L11).
-
-Waiting is listening: releases of leases and requests of people are notified. Only a transaction that outlives its lease
-is looked at again and again, since the end of a lock is notified to nobody; after a grace its session is ended (L8).
-"""
+"""Publishes and drains, and waits for what blocks (L7, L9), in all tables of a change at once (L11). Releases of
+leases and requests are notified. A transaction that outlives its lease is polled, since the end of a lock is not
+notified; after a grace its session is ended (L8)."""
 
 from __future__ import annotations
 
@@ -39,15 +37,13 @@ LOCK_PAUSE_S = (0.005, 0.100)
 
 
 class Versions:
-    """The versions of one change's tables."""
-
     def __init__(self, progress: Progress, listener: Listener, hook: Callable[[str], None]) -> None:
         self.progress, self.listener, self.hook = progress, listener, hook
         self.grace = Grace()
         self.lock_pause_s = LOCK_PAUSE_S[0]
 
     def publish(self, effect: events.TryPublish) -> None:
-        """L7. The fences are the last thing, still under the locks."""
+        """L7. The fences move last, still under the locks."""
         is_out, versions = False, (effect.descriptor, *effect.partners)
         with self.progress.transition() as now:
             if now.feed_requests():
@@ -76,7 +72,7 @@ class Versions:
             self._accept_only_newest(versions)
 
     def _accept_only_newest(self, versions: Sequence[Descriptor]) -> None:
-        """Of tables that are coordinated by hashes the predecessor is accepted no longer."""
+        """Excludes the predecessor in tables that are coordinated by hashes."""
         strict = [one for one in versions if one.coordination.is_strict]
         if strict:
             with control_transaction() as cur:
@@ -86,7 +82,7 @@ class Versions:
                     publish.accept_only_newest(cur, strict, storages=storages)
 
     def drain(self, effect: events.TryDrain) -> None:
-        """L9. The fences are set under the locks, which are kept to the end."""
+        """L9. The fences are set under the locks, which are held to the end."""
         versions = {self.progress.table_id: effect.version} | {one.table_id: one.version for one in effect.partners}
         with self.progress.transition() as now:
             if now.feed_requests():
@@ -104,35 +100,29 @@ class Versions:
                 self.report(now, blocked)
 
     def report(self, now: Transition, blocked: publish.Blocked) -> None:
-        """Say who is in the way; a transaction that has outlived every lease for the grace is ended (L8)."""
+        """Reports what blocks; ends transactions that outlived every lease for the grace (L8)."""
         if not blocked.is_row_locked:  # else nobody has looked further
-            self._count_grace(now, blocked)
+            before, at = self.grace, time.monotonic()
+            outlived = [table for table in self.progress.table_ids if blocked.outlived(table)]
+            self.grace = before.seen({table: blocked.grace_s(table, settings.LEASE_S) for table in outlived}, at)
+            if self.grace.starts(before):
+                self.lock_pause_s = LOCK_PAUSE_S[0]
+            over = self.grace.over(at)
+            for table_id in over:
+                ended = publish.end_holders(now.cur, table_id, blocked.outlived(table_id))
+                if ended:
+                    whom = ", ".join(sorted({publish.node_of(one.session) for one in ended}))
+                    table = name_of(self.progress.state.plan, table_id)
+                    about = {"table": table, "table_id": table_id, "version": ended[0].version}
+                    payload = {"whom": whom, "change": self.progress.change_id} | about
+                    now.append_event("sessions ended", payload, table_id=table_id)
+            self.grace = self.grace.anew(over)
         now.feed(events.Blocked(blocked.hindrance))
-
-    def _count_grace(self, now: Transition, blocked: publish.Blocked) -> None:
-        before, at = self.grace, time.monotonic()
-        outlived = [table for table in self.progress.table_ids if blocked.outlived(table)]
-        self.grace = before.seen({table: blocked.grace_s(table, settings.LEASE_S) for table in outlived}, at)
-        if self.grace.starts(before):
-            self.lock_pause_s = LOCK_PAUSE_S[0]
-        over = self.grace.over(at)
-        for table_id in over:
-            self._end_holders(now, table_id, blocked.outlived(table_id))
-        self.grace = self.grace.anew(over)
-
-    def _end_holders(self, now: Transition, table_id: int, held: tuple[publish.Held, ...]) -> None:
-        ended = publish.end_holders(now.cur, table_id, held)
-        if ended:
-            whom = ", ".join(sorted({publish.node_of(one.session) for one in ended}))
-            table = name_of(self.progress.state.plan, table_id)
-            about = {"table": table, "table_id": table_id, "version": ended[0].version}
-            payload = {"whom": whom, "change": self.progress.change_id} | about
-            now.append_event("sessions ended", payload, table_id=table_id)
 
     # --- waiting
 
     def wait(self, effect: events.Wait) -> None:
-        """Until woken. A publish or drain is attempted anew, and writes what it finds; a run goes on by an event."""
+        """Waits until woken, then tries again."""
         progress = self.progress
         self._sleep(effect.hindrance, self._pause_s(effect))
         if progress.has_requests():
@@ -150,7 +140,7 @@ class Versions:
         progress.todo.extend(todo)
 
     def _sleep(self, hindrance: Hindrance | None, pause_s: float) -> None:
-        """Until somebody asks for something, the last lease in the way is released, or the pause is over."""
+        """Ends on a request, on the release of the last lease that blocks, or after `pause_s`."""
         tables = (("schemalab_lease", str(table_id)) for table_id in self.progress.table_ids)
         wanted = {("schemalab_change", str(self.progress.change_id)), *tables}
         end = time.monotonic() + pause_s
@@ -172,7 +162,7 @@ class Versions:
 
 
 def _is_leased(hindrance: Hindrance) -> bool:
-    """A glance without locks; the next attempt looks again with them."""
+    """Without locks; the next attempt checks again with them."""
     newest = {lease.table: lease.version for lease in sorted(hindrance.leases, key=lambda lease: lease.version)}
     with connection.cursor() as cur:
         return any(publish.is_leased_before(cur, table, version + 1) for table, version in newest.items())

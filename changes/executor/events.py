@@ -1,21 +1,18 @@
-"""The events that the executor of a change is fed, and the effects that it asks of its shell.
+"""Events that the executor receives, and effects that it asks of its shell.
 
-Every question has an answer, and a question may be asked again: after a crash the shell
-answers it as if for the first time, without doing anything twice (X2).
+An effect may be asked for again: after a crash the shell answers as if for the first time, and does nothing twice
+(X2).
 
     effect         answered by                  done already when
     TryPublish     Published | Blocked          the catalog has that version
     TryDrain       Drained | Blocked            the fence stands at that version
-    StartRun       RunDone | RunFailed          the run is finished; one under way goes on
+    StartRun       RunDone | RunFailed          the run is finished; one under way continues
     PauseRun       RunPaused                    the token has moved on since the last start
     CloseRun       RunClosed                    the token has moved on (no run: closed, too)
 
-A request to cancel that comes while a publish is asked for waits for its answer. A shell that
-sees the request first, under the change's row, publishes nothing and answers `Blocked` with an
-empty hindrance: then the cancel wins (X6).
-
-`StepFailed` answers any of them when it cannot be done at all. `Blocked` makes the machine
-say `Wait`; the shell answers that with `Woken`, when a blocker goes or at `until`.
+A cancel during a publish waits for its answer. A shell that sees the request first publishes nothing and answers
+`Blocked` with an empty hindrance: then the cancel wins (X6). `StepFailed` answers any of them when it is impossible.
+`Blocked` makes the machine ask `Wait`, which `Woken` answers.
 """
 
 from collections.abc import Mapping
@@ -30,7 +27,7 @@ from leases.rules import Hindrance
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """An event for the story, to be appended in the transaction that makes it true (X7). See `catalog.story`."""
+    """An event for the story, appended in the transaction that makes it true (X7)."""
 
     kind: str
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -41,7 +38,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A worker has the schema-change lease; `newest` is the table's newest version in the catalog (0: none)."""
+    """A worker has the schema-change lease; `newest` is the table's newest version (0: none)."""
 
     newest: int
 
@@ -53,14 +50,14 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Nobody uses an older version any more."""
+    """No transaction uses an older version any more."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Not now. Without leases and locks: only a row was locked, or the way is being cleared; try again soon."""
+    """Not now. Empty hindrance: only a row was locked; try again soon."""
 
     hindrance: Hindrance
 
@@ -72,7 +69,7 @@ class Woken:
 
 @dataclass(frozen=True, slots=True)
 class RunDone:
-    """The reorganisation is finished: so many rows, in so many seconds."""
+    """The reorganisation is finished."""
 
     kind: StepKind
     rows: int = 0
@@ -81,7 +78,7 @@ class RunDone:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The reorganisation cannot be finished; its own retries are used up."""
+    """The reorganisation failed and its own retries are used up."""
 
     kind: StepKind
     error: str
@@ -89,19 +86,19 @@ class RunFailed:
 
 @dataclass(frozen=True, slots=True)
 class RunClosed:
-    """No chunk of any run of this change can be written any more."""
+    """No run of this change can write any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """No chunk of the run can be written before it is started again."""
+    """The run writes nothing before it is started again."""
 
     kind: StepKind
 
 
 @dataclass(frozen=True, slots=True)
 class StepFailed:
-    """The step that was asked for cannot be done."""
+    """The step is impossible."""
 
     error: str
 
@@ -123,7 +120,7 @@ class ResumeRequested:
 
 @dataclass(frozen=True, slots=True)
 class LeaseLost:
-    """This worker is not the executor any more; whoever is next begins with `Started`."""
+    """This worker is no longer the executor; the next one begins with `Started`."""
 
 
 Event = (
@@ -149,10 +146,7 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class TryPublish:
-    """Publish `descriptor` as `version`, and `partners` with it, if L7 allows for all (L11); tell `story` with it.
-
-    `partner_stories` tell the same of each partner, for those who follow that table.
-    """
+    """Publish `descriptor` and `partners`, if L7 allows all of them (L11), with `story` and `partner_stories`."""
 
     version: int
     descriptor: Descriptor
@@ -163,7 +157,7 @@ class TryPublish:
 
 @dataclass(frozen=True, slots=True)
 class TryDrain:
-    """Prove that nobody uses a version older than `version`, nor one older than its `partners`' (L9, L11)."""
+    """Prove that no transaction uses a version older than `version` or those of `partners` (L9, L11)."""
 
     version: int
     story: Story
@@ -173,7 +167,7 @@ class TryDrain:
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """Start the reorganisation of `elements`, in this order, or let it go on, under `version`."""
+    """Start or continue the reorganisation of `elements`, in this order, under `version`."""
 
     kind: StepKind
     elements: tuple[Element, ...]
@@ -182,21 +176,21 @@ class StartRun:
 
 @dataclass(frozen=True, slots=True)
 class PauseRun:
-    """Let it rest between two chunks."""
+    """Pause between two chunks."""
 
     kind: StepKind
 
 
 @dataclass(frozen=True, slots=True)
 class CloseRun:
-    """End every run of the change for good (R7)."""
+    """End all runs of the change for good (R7)."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Say `Woken` when one of the hindrances may be gone, or at `until` at the latest (None: after a moment)."""
+    """Answer `Woken` when a hindrance may have ended, or at `until` (None: soon)."""
 
     hindrance: Hindrance | None
     until: float | None
@@ -209,7 +203,7 @@ class AppendEvent:
 
 @dataclass(frozen=True, slots=True)
 class RefuseCancel:
-    """The change cannot be cancelled, or needs not be."""
+    """The change cannot be cancelled, or need not be."""
 
     reason: str
 
@@ -222,7 +216,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The change has ended: give back the schema-change lease, free the names it gave up (L12), tell `story`."""
+    """The change has ended: release the schema-change lease, free its names (L12), append `story`."""
 
     outcome: Outcome
     error: str | None

@@ -1,4 +1,4 @@
-"""Interventions: what people may do to a change, and why not; one answer for pages, commands and services (X4, X6).
+"""Interventions: what people may do to a change, and why not; one rule for pages, commands and services (X4, X6).
 
                  awaiting   queued   running, waiting   paused   rolling back   ended
                  approval
@@ -10,8 +10,8 @@
     retry         no         no       no                 no       no             failed or cancelled, when no other
                                                                                  tries the same
 
-A request that was made and has not taken effect yet counts: nobody asks twice for the same. Whoever decides does it
-under the lock of the change's row, so that of two requests, and of a cancel and a publish, one comes first.
+A pending request counts, so the same is not requested twice. Decide under the lock of the change's row, so that of two
+requests, and of a cancel and a publish, one comes first.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ RETRIED = ("failed", "cancelled")
 
 
 class Intervention(Enum):
-    """A request that a person may make."""
-
     CANCEL = "cancel"
     PAUSE = "pause"
     RESUME = "resume"
@@ -49,10 +47,7 @@ class Intervention(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a change stands for people: its status, its machine, and the requests that it has not heard yet.
-
-    `requests` are in the order in which they came: {"wish": "cancel", "who": "ann"}.
-    """
+    """The status of a change, its machine, and pending requests in order: {"wish": "cancel", "who": "ann"}."""
 
     status: str
     state: Execution
@@ -64,13 +59,13 @@ class Standing:
 
     @property
     def cancel_wanted(self) -> str | None:
-        """The person who asked for a cancel that has not taken effect."""
+        """The person whose cancel is pending."""
         asked = [one["who"] for one in self.requests if one["wish"] == Intervention.CANCEL.value]
         return self.state.cancel_wanted or next(iter(asked), None)
 
     @property
     def pause_wanted(self) -> str | None:
-        """The person who asked for a pause that has not taken effect, and that nobody took back."""
+        """The person whose pause is pending."""
         wanted = None if self.status == PAUSED else self.state.pause_wanted
         for one in self.requests:
             if one["wish"] == Intervention.PAUSE.value:
@@ -81,7 +76,7 @@ class Standing:
 
     @property
     def resume_wanted(self) -> str | None:
-        """The person who asked a paused change to go on, which it has not done yet."""
+        """The person whose resume is pending."""
         last = next((one for one in reversed(self.requests) if one["wish"] != Intervention.CANCEL.value), None)
         is_resume = last is not None and last["wish"] == Intervention.RESUME.value
         return last["who"] if last is not None and is_resume and self.status == PAUSED else None
@@ -102,7 +97,7 @@ def why_not(intervention: Intervention, standing: Standing) -> str | None:
 
 
 def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
-    """Why this person may not approve or reject the change now; None when they may. It takes a second person."""
+    """Why this person may not approve or reject now; None when they may. It takes a second person."""
     change = standing.state.change
     if standing.has_ended:
         return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
@@ -116,11 +111,8 @@ def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
 
 
 def why_no_retry(change: int, status: str, alike: tuple[int, str] | None) -> str | None:
-    """Why the statement of a change would not be submitted again now; None when it would be.
-
-    `alike`: the number and status of a change of the same table with the same statement that is open, or came later and
-    is done.
-    """
+    """Why the statement would not be submitted again; None when it would. `alike`: number and status of an open change
+    with the same statement and table, or of a later one that is done."""
     if status not in ENDED:
         return Sentence("change {n} has not ended: it is {status}", n=change, status=status.replace("_", " "))
     if status not in RETRIED:
@@ -135,7 +127,7 @@ def why_no_retry(change: int, status: str, alike: tuple[int, str] | None) -> str
 
 
 def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: bool) -> str | None:
-    """Why this throttle (None: none any more) would be refused now; None when it would not (R11)."""
+    """Why this throttle (None: no limit) would be refused; None when it would not (R11)."""
     change = standing.state.change
     if standing.has_ended:
         return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
@@ -152,7 +144,7 @@ def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: b
 
 
 def why_no_target(standing: Standing, slower_ms: int, kept_percent: int, *, is_working: bool) -> str | None:
-    """Why this target, of what others may feel of a change's work, would be refused now; None when it would not."""
+    """Why this target for the effect on other statements would be refused; None when it would not."""
     change = standing.state.change
     if standing.has_ended:
         return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
@@ -178,7 +170,7 @@ def why_no_target(standing: Standing, slower_ms: int, kept_percent: int, *, is_w
 
 
 def nearest_step(rows_per_s: float) -> int:
-    """The place of the slider that is nearest to a throttle."""
+    """The slider's step that is nearest to a throttle."""
     return min(range(len(THROTTLE_STEPS)), key=lambda at: abs(log(THROTTLE_STEPS[at] / max(rows_per_s, 1))))
 
 
@@ -193,11 +185,11 @@ CANNOT_CANCEL = {
 
 
 class NoRate(ValueError):
-    """A text is no whole number of what it should count: says which."""
+    """Not a whole number."""
 
 
 def target_in(slower_ms: str, kept_percent: str) -> tuple[int, int]:
-    """The milliseconds and the percentage that somebody typed, within limits or not. Raises `NoRate`."""
+    """Milliseconds and percentage as typed, perhaps outside the limits. Raises `NoRate`."""
     numbers = [whole_number(text.strip(), digits_max=NUMBER_CHARS_MAX - 1) for text in (slower_ms, kept_percent)]
     for text, number, what in zip((slower_ms, kept_percent), numbers, NO_NUMBER, strict=True):
         if number is None:
@@ -206,7 +198,7 @@ def target_in(slower_ms: str, kept_percent: str) -> tuple[int, int]:
 
 
 def rows_per_s_in(text: str) -> int:
-    """The rows per second that somebody typed, within limits or not. Raises `NoRate`."""
+    """Rows per second as typed, perhaps outside the limits. Raises `NoRate`."""
     number = whole_number(text, digits_max=NUMBER_CHARS_MAX - 1)
     if number is None:
         raise NoRate(Sentence("{given} is no whole number of rows per second", given=repr(text[:NUMBER_CHARS_MAX])))
@@ -214,7 +206,6 @@ def rows_per_s_in(text: str) -> int:
 
 
 def why_not_each(standing: Standing) -> dict[str, str | None]:
-    """The answer for every intervention, by its name."""
     return {one.value: why_not(one, standing) for one in Intervention}
 
 
@@ -245,7 +236,7 @@ def _why_no_resume(standing: Standing) -> str | None:
 
 
 def why_no_cancel(state: Execution) -> str | None:
-    """Why the machine would refuse a cancel where it stands; None when it would not (X6)."""
+    """Why the machine would refuse a cancel now; None when it would not (X6)."""
     if state.mode is Mode.ENDED:
         return Sentence("change {n} has ended: {status}", n=state.change, status=state.outcome.value)
     if state.direction is Direction.BACK:

@@ -1,4 +1,4 @@
-"""The machine that walks a plan: one step at a time, over crashes, waits, pauses and changes of mind.
+"""The machine that executes a plan step by step, across crashes, waits, pauses and cancels.
 
               Started                Blocked
     QUEUED ───────────> ASKING ───────────────> WAITING
@@ -12,12 +12,9 @@
     direction  FORWARD ──cancel, failure──> BACK        (X4: before the point of no return, X6)
     end        done                         cancelled, failed with the first error
 
-The state (`changes.executor.state`) is a value and is stored after every event. Asking again is
-harmless (X2), so a worker that takes over simply asks for the step it finds; if the catalog
-shows that the version is out already, the step is done.
-
-Past the point of no return, and in a rollback, nothing can be given up: what fails there is tried again
-with growing pauses, and after the last try waits for a person.
+The state is a value, stored after every event. Asking again is harmless (X2), so a worker that takes over asks for the
+step it finds; if its version is published already, the step is done. Past the point of no return and in a rollback
+failures are retried with growing pauses, and at last wait for a person.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,14 +37,14 @@ RETRY_S = 1.0
 
 
 class IllegalTransition(Exception):
-    """An event that cannot happen here: a mistake of the shell. Says what went before."""
+    """An event that cannot happen here: a bug in the shell. Its message has the history."""
 
 
 Result = tuple[Execution, tuple[events.Effect, ...]]
 
 
 def step(state: Execution, event: events.Event, now: float) -> Result:
-    """Where the change stands after `event`, and what its shell must do, in order."""
+    """The state after `event`, and the effects that the shell must perform, in order."""
     handler = TRANSITIONS.get((state.mode, type(event)))
     if handler is None:
         raise IllegalTransition(_message(state, event))
@@ -59,7 +56,7 @@ def step(state: Execution, event: events.Event, now: float) -> Result:
 
 
 def _start(state: Execution, event: events.Started, now: float) -> Result:
-    """A worker begins or takes over: whatever step it finds, it asks for it."""
+    """A worker begins or takes over, and asks for the step it finds."""
     appended = events.AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
     found = _found(state, event)
     if found.cancel_wanted:
@@ -70,7 +67,7 @@ def _start(state: Execution, event: events.Started, now: float) -> Result:
 
 
 def _found(state: Execution, event: events.Started) -> Execution:
-    """The catalog says what happened if a worker died between publishing and saying so."""
+    """Accounts for a version that a worker published before it died."""
     at = state.step
     if event.newest == state.version:
         return state
@@ -116,14 +113,16 @@ def _run_closed(state: Execution, event: events.RunClosed, now: float) -> Result
 
 
 def _blocked(state: Execution, event: events.Blocked, now: float) -> Result:
-    """Somebody uses an older version still; who, and until when at most, is for all to see."""
+    """A node uses an older version still; the story says which."""
     at = _here(state)
     if at.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         raise IllegalTransition(_message(state, event))
     unasked = replace(state, asked=False)
     if state.cancel_wanted:
         return _cancel(unasked, now)
-    nodes = _who(state, event)
+    nodes = {str(node) for node in event.hindrance.nodes}
+    if state.plan.partners:
+        nodes = {f"{lease.node} on {name_of(state.plan, lease.table)}" for lease in event.hindrance.leases}
     since = now if state.waited_since is None else state.waited_since
     waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=tuple(sorted(nodes)))
     if state.pause_wanted:
@@ -141,7 +140,7 @@ def _woken(state: Execution, event: events.Woken, now: float) -> Result:
 
 
 def _failed(state: Execution, event: events.RunFailed | events.StepFailed, now: float) -> Result:
-    """Before the point of no return a failure rolls back and keeps its error; else it is retried."""
+    """Before the point of no return a failure rolls back and keeps its error; after it, it is retried."""
     if isinstance(event, events.RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
     appended = events.AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
@@ -175,7 +174,7 @@ def _cancel_requested(state: Execution, event: events.CancelRequested, now: floa
 
 
 def _cancel(state: Execution, now: float) -> Result:
-    """The request is judged: either it or the point of no return came first (X6)."""
+    """Either the cancel or the point of no return came first (X6)."""
     refusal = why_no_cancel(state)
     if refusal is not None:
         return _and(_go_on(replace(state, cancel_wanted=None), now), events.RefuseCancel(refusal))
@@ -198,7 +197,7 @@ def _pause_requested(state: Execution, event: events.PauseRequested, now: float)
 
 
 def _run_paused(state: Execution, event: events.RunPaused, now: float) -> Result:
-    """Shown as paused from here on, as no chunk commits any more. A request taken back meanwhile starts it again."""
+    """Paused from here on. A request that was taken back starts the run again."""
     if state.mode is not Mode.ASKING or state.step is None or state.step.kind is not event.kind:
         return state, ()
     return _rest(state) if state.pause_wanted else _ask(state, now)
@@ -215,7 +214,7 @@ def _resume_requested(state: Execution, event: events.ResumeRequested, now: floa
 
 
 def _unpause(state: Execution, event: events.ResumeRequested, now: float) -> Result:
-    """A resume that comes before the pause took hold takes the request back."""
+    """A resume before the pause took effect withdraws the request."""
     return replace(state, pause_wanted=None), ()
 
 
@@ -223,7 +222,6 @@ def _unpause(state: Execution, event: events.ResumeRequested, now: float) -> Res
 
 
 def _move_on(state: Execution, now: float) -> Result:
-    """The step is done. While paused, the next one waits for a person."""
     arrived = _advanced(state)
     if arrived.step is None:
         return _finish(arrived)
@@ -233,7 +231,6 @@ def _move_on(state: Execution, now: float) -> Result:
 
 
 def _go_on(state: Execution, now: float) -> Result:
-    """Ask for the step at hand, unless somebody wants a rest."""
     if state.pause_wanted:
         is_run = state.asked and _here(state).kind in RUNS
         return (state, (events.PauseRun(_here(state).kind),)) if is_run else _rest(state)
@@ -241,7 +238,6 @@ def _go_on(state: Execution, now: float) -> Result:
 
 
 def _advanced(state: Execution) -> Execution:
-    """One step further."""
     is_forward_version = _here(state).kind is StepKind.PUBLISH and state.direction is Direction.FORWARD
     return replace(
         _fresh(state),
@@ -251,12 +247,11 @@ def _advanced(state: Execution) -> Execution:
 
 
 def _fresh(state: Execution) -> Execution:
-    """Nothing asked, nothing waited for: as a step begins."""
     return replace(state, asked=False, retries=0, trouble=None, waited_since=None, waited_for=())
 
 
 def _roll_back(state: Execution, now: float) -> Result:
-    """From here the mirrored steps (X4), keeping the first error."""
+    """The mirrored steps (X4), keeping the first error."""
     back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
@@ -273,12 +268,11 @@ def _finish(state: Execution) -> Result:
 
 
 def _finish_again(state: Execution, event: events.Started, now: float) -> Result:
-    """A worker died after the last step and before the end was written down."""
+    """A worker died between the last step and the record of the end."""
     return _finish(state)
 
 
 def _ask(state: Execution, now: float) -> Result:
-    """Ask for the step at hand; asking once more is harmless."""
     at = _here(state)
     asking = replace(state, mode=Mode.ASKING, asked=True)
     if at.kind is StepKind.PUBLISH:
@@ -309,17 +303,11 @@ def _answers(state: Execution, kind: StepKind, version: int) -> bool:
 
 
 def _ignore_late(state: Execution, event: events.Event, kind: StepKind) -> Result:
-    """An answer to a step that was left behind changes nothing; one to a step never asked for is a mistake."""
-    if kind in _kinds_behind(state):
+    """A late answer changes nothing; an answer to a step never asked for is a bug."""
+    forward = state.plan.forward if state.direction is Direction.BACK else ()
+    if kind in {one.kind for one in (*forward, *state.steps[: state.position])}:
         return state, ()
     raise IllegalTransition(_message(state, event))
-
-
-def _kinds_behind(state: Execution) -> frozenset[StepKind]:
-    """The kinds of step that were asked for before the one at hand (in a rollback: perhaps)."""
-    left = state.steps[: state.position]
-    forward = state.plan.forward if state.direction is Direction.BACK else ()
-    return frozenset(one.kind for one in (*forward, *left))
 
 
 # Words
@@ -336,26 +324,19 @@ def _story(state: Execution, kind: str, **payload: Any) -> events.Story:
 
 
 def _of_partner(story: events.Story, partner: Descriptor, **payload: Any) -> events.Story:
-    """The same fact, of another table that moves with it (L11)."""
+    """The same fact for another table that moves with it (L11)."""
     about = {"table": partner.name, "version": partner.version}
     return replace(story, payload={**story.payload, **about, **payload})
 
 
 def _moved_with(at: Step, partner: Descriptor) -> str:
-    """The elements that a publish moves in another table: those that span both."""
+    """Elements that a publish moves in another table, too."""
     spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
     return listed([*map(str, spans)]) or Sentence("nothing moves")
 
 
-def _who(state: Execution, event: events.Blocked) -> set[str]:
-    """The nodes in the way; where several tables move, with the table that each one uses."""
-    if not state.plan.partners:
-        return {str(node) for node in event.hindrance.nodes}
-    return {f"{lease.node} on {name_of(state.plan, lease.table)}" for lease in event.hindrance.leases}
-
-
 def _waited(state: Execution, now: float) -> dict[str, Any]:
-    """The seconds that the step waited, and for whom (X7)."""
+    """The seconds that the step waited, and for which nodes (X7)."""
     seconds = 0.0 if state.waited_since is None else now - state.waited_since
     time = f"{seconds:.1f}" if seconds >= 0.05 else "< 0.1"
     if state.waited_for:

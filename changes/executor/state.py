@@ -1,8 +1,5 @@
-"""Where a change stands: the state of `changes.executor.machine`, as a value that is stored after every event.
-
-All that a new worker needs is in it (X3): the plan, its direction, the step it is at, and what
-people asked for meanwhile. `version` follows from these, so it can be compared with the catalog.
-"""
+"""The state of `changes.executor.machine`: a value, stored after every event. It has all that a new worker needs (X3);
+`version` follows from it, and is checked against the catalog."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +18,7 @@ HISTORY_MAX = 40
 
 
 class Mode(Enum):
-    """The next event that the machine waits for."""
+    """The event that the machine waits for."""
 
     QUEUED = "queued"
     """the first worker"""
@@ -38,20 +35,14 @@ class Mode(Enum):
 
 
 class Direction(Enum):
-    """Forward, to the plan's end, or back, to where it began."""
-
     FORWARD = "forward"
     BACK = "back"
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Where a change stands.
-
-    `position` is the step it is at in its direction, `asked` that its answer is outstanding. `published` counts the
-    versions published forward: while it rolls back, those it rolls back from. `error` is why it rolls back, `trouble`
-    what is being retried.
-    """
+    """The state of a change. `position` is its step in its direction, `asked`: its answer is outstanding. `published`
+    counts the versions published forward. `error` is why it rolls back, `trouble` what is being retried."""
 
     change: int
     plan: Plan
@@ -74,7 +65,6 @@ class Execution:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps of its direction."""
         return self.plan.forward if self.direction is Direction.FORWARD else self._rollback()
 
     def _rollback(self) -> tuple[Step, ...]:
@@ -86,7 +76,6 @@ class Execution:
 
     @property
     def step(self) -> Step | None:
-        """The step it is at; None after the last."""
         steps = self.steps
         return steps[self.position] if self.position < len(steps) else None
 
@@ -98,7 +87,7 @@ class Execution:
 
     @property
     def is_past_return(self) -> bool:
-        """It can only go on (X6)."""
+        """It can no longer roll back (X6)."""
         if self.direction is Direction.BACK:
             return False
         has_begun = self.asked or self.position > self.plan.point_of_no_return
@@ -106,7 +95,7 @@ class Execution:
 
     @property
     def is_publishing(self) -> bool:
-        """It is not known yet whether the version it asked to publish is out."""
+        """Unknown yet whether the version it asked for is published."""
         return self.asked and self.step is not None and self.step.kind is StepKind.PUBLISH
 
     @property
@@ -155,7 +144,7 @@ def name_of(plan: Plan, table_id: int) -> str:
 
 
 def uses_waited_for(waited_for: Iterable[str]) -> dict[str, list[str]]:
-    """The nodes that were waited for, each with the tables that it uses; without, where only one was in question."""
+    """Nodes that were waited for, with the tables each uses where several are involved."""
     uses: dict[str, list[str]] = {}
     for one in waited_for:
         node, _, table = one.partition(" on ")
@@ -164,7 +153,7 @@ def uses_waited_for(waited_for: Iterable[str]) -> dict[str, list[str]]:
 
 
 def whom(waited_for: Iterable[str]) -> str:
-    """Nodes in one phrase, of several tables by what they use: "n1, n2 on airports and trips; n3 on trips"."""
+    """Nodes in one phrase: "n1, n2 on airports and trips; n3 on trips"."""
     by_use: dict[str, list[str]] = {}
     for node, tables in uses_waited_for(waited_for).items():
         by_use.setdefault(" and ".join(tables), []).append(node)
@@ -172,5 +161,4 @@ def whom(waited_for: Iterable[str]) -> str:
 
 
 def where(state: Execution) -> str:
-    """The step it is at, in words."""
     return describe(state.plan, state.step) if state.step else Sentence("the end of its steps")

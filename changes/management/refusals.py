@@ -1,8 +1,5 @@
-"""A refused statement in a terminal: the sentence, the line, and a caret under the word that is meant.
-
-2  the statement is at fault: it cannot be read, is not supported, or names what is not there
-1  the cluster says no: the name is taken, the change has ended, there is nothing to do, not so fast
-"""
+"""A refused statement in a terminal: the message, the line, and a caret under the word. Exit code 2: the statement is
+wrong; 1: the cluster refuses it now."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ STANDS_AGAINST_IT = frozenset({DUPLICATE_TABLE, DUPLICATE_COLUMN, DUPLICATE_OBJE
 
 
 def caret(statement: str, position: int) -> str:
-    """The line of `statement` that character `position` (from 1) stands in, and a caret under it."""
+    """The line with character `position` (from 1), and a caret under it."""
     before, line_and_after = statement[: position - 1], statement[position - 1 :]
     start = before.rpartition("\n")[2]
     line = start + line_and_after.partition("\n")[0]
@@ -41,13 +38,12 @@ def in_words(error: DdlError, statement: str) -> str:
 
 
 def exit_code(error: DdlError) -> int:
-    """1 when the cluster says no, 2 when the statement itself is at fault."""
     return 1 if isinstance(error, TooFast) or error.sqlstate in STANDS_AGAINST_IT else 2
 
 
 @contextmanager
 def refusals(statement: str = "") -> Iterator[None]:
-    """End the command at a refusal, and say why."""
+    """Ends the command on a refusal."""
     try:
         yield
     except DdlError as error:
@@ -57,7 +53,7 @@ def refusals(statement: str = "") -> Iterator[None]:
 
 
 def statement_of(given: str | None, file: str | None) -> str:
-    """The statement of the command line, or of a file; exactly one of the two."""
+    """The statement of the command line or of a file, exactly one of them."""
     if (given is None) == (file is None):
         raise CommandError("give one statement, in quotes or with --file", returncode=2)
     if given is not None:

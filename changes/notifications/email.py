@@ -1,7 +1,4 @@
-"""A message by email, over the SMTP server of EMAIL_URL. Its Message-ID is the delivery's id, also when sent again.
-
-The whole conversation has a time: a server that answers a byte at a time is cut off, as a webhook is.
-"""
+"""Sends a message over the SMTP server of EMAIL_URL, within a time. The Message-ID is the delivery's id."""
 
 from __future__ import annotations
 
@@ -24,12 +21,11 @@ SECONDS_MAX = 20.0
 
 
 def addresses(text: str) -> list[str]:
-    """The addresses of a text in which commas stand between them."""
     return [one.strip() for one in text.split(",") if one.strip()]
 
 
 def send(to: str, message: dict[str, Any], *, delivery: str) -> str:
-    """Send the message; raises `NotDelivered`."""
+    """Raises `NotDelivered`."""
     if not settings.EMAIL_HOST:
         raise NotDelivered("no SMTP server: set EMAIL_URL")
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
@@ -50,7 +46,7 @@ def send(to: str, message: dict[str, Any], *, delivery: str) -> str:
 
 
 class Backend(EmailBackend):
-    """Django's, that can be cut off from its first byte on: it has no connection before the server's greeting."""
+    """Django's backend, whose socket another thread can shut down before the server's greeting, too."""
 
     def __init__(self) -> None:
         super().__init__()

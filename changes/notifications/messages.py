@@ -1,4 +1,4 @@
-"""Messages of notifications: what happened to a change, as data for programs and as words for people."""
+"""Messages of notifications, as data and as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OCCASIONS = {
 
 
 def of_event(event: Json, change: Change) -> Json:
-    """The message of an event of the story (`catalog.selectors.event_json`)."""
+    """The message of an event (`catalog.selectors.event_json`)."""
     return _message(OCCASIONS[event["kind"]], event["sentence"], event["at"], change)
 
 
@@ -36,7 +36,6 @@ def of_wait(change: Change, *, step: str, waited_s: float, nodes: list[str], at:
 
 
 def of_test(who: str, at: str) -> Json:
-    """A message that says nothing but that it arrives."""
     return {
         "occasion": "test",
         "text": f"{who} tries out notifications of this Schema Lab: nothing has happened.",
@@ -62,21 +61,20 @@ def _message(occasion: str, words: str, at: str, change: Change) -> Json:
 
 
 def address(path: str) -> str:
-    """A page as people reach it; the path alone when nobody has set PUBLIC_URL and the port is not known."""
+    """A page's public address; the path alone when neither PUBLIC_URL nor the port is known."""
     if settings.PUBLIC_URL:
         return f"{settings.PUBLIC_URL}{path}"
     return f"http://{settings.HOST}:{settings.PORT}{path}" if settings.PORT else path
 
 
 def subject(message: Json) -> str:
-    """One line for an email."""
+    """The subject of an email."""
     change = message.get("change")
     words = f"{message['occasion']}: change {change['id']} of {change['table']}" if change else message["occasion"]
     return f"[Schema Lab] {' '.join(plain(words).split())}"
 
 
 def body(message: Json) -> str:
-    """The text of an email."""
     change = message.get("change")
     lines = [message["text"], "", message["address"]]
     if change:

@@ -1,8 +1,6 @@
-"""From the story to deliveries: each destination gets each event once, whoever crashes when.
-
-The story's numbers have no gaps and come in the order of commits, so one number says how far it was read. The number
-and the deliveries move in one transaction; a delivery is unique for its destination and what it is about.
-"""
+"""Makes deliveries from the story: each destination gets each event once, even after crashes. The story's numbers have
+no gaps and follow commits, so one number says how far it was read; it moves in the transaction that makes the
+deliveries."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ DELETE FROM changes_delivery WHERE id IN (
 
 
 def collect() -> int:
-    """Make deliveries of what happened since the last time, and of waits that are too long now; says how many."""
+    """Makes deliveries of new events and of waits that are too long; returns their number."""
     with control_transaction() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         at = cursor.fetchone()[0]
@@ -43,14 +41,13 @@ def collect() -> int:
 
 
 def forget_old() -> None:
-    """Remove some of the deliveries that ended long ago: what is slow here holds nobody up."""
+    """Deletes some old deliveries."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET, [KEPT, FORGOTTEN_AT_ONCE])
 
 
 def _new_events() -> list[StoryEvent]:
-    """The events after the place, which moves behind them. The first time it is the end: nobody wants to hear of old
-    changes."""
+    """The events after the last place, which moves. The first call starts at the end of the story."""
     place = OutboxPlace.objects.select_for_update().filter(pk=CLUSTER).first()
     newest = newest_seq(CLUSTER)
     if place is None:
@@ -66,7 +63,6 @@ def _new_events() -> list[StoryEvent]:
 
 
 def _of_events(events: Iterable[StoryEvent], destinations: list[Destination], at: datetime) -> Iterator[Delivery]:
-    """A destination hears of what happened since it was made."""
     changes = Change.objects.in_bulk([event.payload.get("change") for event in events])
     for event in events:
         change = changes.get(event.payload.get("change"))
@@ -79,7 +75,7 @@ def _of_events(events: Iterable[StoryEvent], destinations: list[Destination], at
 
 
 def _of_waits(destinations: list[Destination], at: datetime) -> Iterator[Delivery]:
-    """Each step that waits for leases, and has done so for longer than a destination thinks right."""
+    """Steps that wait for leases longer than a destination allows."""
     wanting = [one for one in destinations if Destination.Occasion.WAITING in one.occasions]
     if not wanting:
         return

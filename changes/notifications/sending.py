@@ -1,11 +1,10 @@
-"""One delivery: claimed, sent, and on failure due again, each time later, until it is given up.
+"""Sends one delivery: claims it, sends it, and on failure tries again later, until it gives up.
 
     pending, due 12:00:00 --claim--> pending, due 12:01:00 --sent--> delivered
                                             |--refused--> due in 5 s, 10 s, 20 s .. ; the eighth time: given up
                                             |--worker dies--> due 12:01:00, with the same id
 
-A worker that dies after the other side has taken the message, and before that is written down, sends it again: no
-sender can know better. So each message bears its delivery's id, by which a receiver knows it.
+A worker that dies between sending and writing that down sends again, with the same id, by which a receiver can tell.
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ LATER = "UPDATE changes_delivery SET due_at = clock_timestamp() + %s, answer = %
 
 
 def find_due() -> list[UUID]:
-    """Ask workers to send what is due, a bounded number at a time; not again before the first message is dropped.
-
-    One that was tried as often as it may be, and whose worker died each time, is given up.
-    """
+    """Asks workers to send due deliveries, a bounded number; gives up those whose worker died each time."""
     with connection.cursor() as cursor:
         cursor.execute(LOST, [TRIES_MAX])
         cursor.execute(DUE, [timedelta(seconds=EXPIRES_S), AT_ONCE])
@@ -70,7 +66,7 @@ def find_due() -> list[UUID]:
 
 
 def deliver(number: UUID) -> Delivery.State | None:
-    """Send one delivery if it is due and few are being sent; says what became of it, None when it was left."""
+    """Sends one delivery if it is due and a slot is free; its state, or None when it was left alone."""
     with connection.cursor() as cursor:
         slot = _free_slot(cursor)
         if slot is None:
@@ -86,7 +82,7 @@ def deliver(number: UUID) -> Delivery.State | None:
 
 
 def _free_slot(cursor: Any) -> int | None:
-    """One of the places for deliveries that are being sent, taken; it is free again when the session ends, too."""
+    """Takes one of the slots for concurrent sending; the end of the session frees it, too."""
     for slot in range(AT_ONCE_SENT):
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [SLOTS, slot])
         if cursor.fetchone()[0]:
@@ -128,18 +124,18 @@ def _failed(delivery: Delivery, why: str) -> Delivery.State:
 
 
 def pause_after(tries: int) -> timedelta:
-    """5 s after the first try, and twice as long after each further one."""
+    """5 s after the first try, doubled after each further one."""
     return min(FIRST_PAUSE * 2 ** (tries - 1), PAUSE_MAX)
 
 
 def _write(statement: str, values: list[object]) -> None:
-    """The outcome of a try, unless its claim ran out and somebody else tries since."""
+    """Writes the outcome, unless the claim expired and another worker tries."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
 
 
 def ask_for_test(destination: Destination, *, who: str) -> Delivery:
-    """Put a test message into the outbox: it goes the way of all others."""
+    """Puts a test message into the outbox."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         at = cursor.fetchone()[0]

@@ -1,4 +1,4 @@
-"""Notifications, for operators: where they go, what became of the last ones, and a test message."""
+"""The page of notifications: destinations, the latest deliveries, and a test message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY, raise_exception=True)
 @require_POST
 def test(request: HttpRequest, destination_id: int) -> HttpResponse:
-    """Send a message that says nothing but that it arrives; whoever asked is in the administration's log."""
+    """Sends a test message, and logs who asked in the admin's log."""
     destination = get_object_or_404(Destination, pk=destination_id)
     pending = destination.deliveries.filter(state=Delivery.State.PENDING, about__startswith="test ").count()
     if pending >= TESTS_PENDING_MAX:

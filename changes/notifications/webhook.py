@@ -1,11 +1,10 @@
-"""A webhook: one POST of JSON, signed, within a time, without redirects.
+"""A webhook: one signed POST of JSON, within a time, without redirects.
 
     X-Schemalab-Delivery:   the id of the delivery; the same when it is sent again
     X-Schemalab-Timestamp:  seconds since 1970
     X-Schemalab-Signature:  sha256=HEX, of HMAC-SHA256(secret, timestamp + "." + body)
 
-The address is an operator's choice, and is asked as it stands: proxies of the environment and redirects are left out,
-so nobody else decides which machine gets the request.
+Proxies of the environment are ignored, so that only the operator decides which machine gets the request.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ ANSWER_SHOWN = 200
 
 
 class NotDelivered(Exception):
-    """The other side did not take the message: says why. It may take it later."""
+    """The other side did not take the message; it may later."""
 
 
 def post(address: str, message: dict[str, Any], *, delivery: str, secret: str) -> str:
-    """Send the message; returns the answer's status line. Raises `NotDelivered`."""
+    """Sends the message; returns the status line. Raises `NotDelivered`."""
     body = json.dumps(message | {"delivery": delivery}, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {
@@ -59,7 +58,7 @@ def post(address: str, message: dict[str, Any], *, delivery: str, secret: str) -
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """The hexadecimal HMAC that a receiver computes as well, and compares."""
+    """The hexadecimal HMAC."""
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
@@ -71,7 +70,7 @@ def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
 
 @contextmanager
 def _in_time(connection: HTTPConnection) -> Iterator[None]:
-    """A side that answers a byte at a time is cut off at the same limit."""
+    """Cuts off a server that answers a byte at a time."""
     connection.connect()
     timer = Timer(SECONDS_MAX, cut, [connection.sock])
     timer.daemon = True
@@ -83,7 +82,7 @@ def _in_time(connection: HTTPConnection) -> Iterator[None]:
 
 
 def cut(sock: socket.socket) -> None:
-    """End a conversation from another thread: whoever reads or writes there gets an error at once."""
+    """Ends a conversation from another thread."""
     try:
         sock.shutdown(socket.SHUT_RDWR)
     except OSError:

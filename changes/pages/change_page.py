@@ -1,8 +1,6 @@
-"""A change as its page shows it: the steps, where it stands, whom it waits for, what may be done.
-
-Calculated from `changes.selectors.change_snapshot` and the leases of its table. What only counts seconds is left to
-the browser, so that a page that shows the same is not sent again.
-"""
+"""A change as its page shows it: its steps, its state, what it waits for, and the actions. Pure functions of
+`changes.selectors.change_snapshot` and the leases. Browsers count seconds themselves, so that a page without news is
+not sent again."""
 
 from __future__ import annotations
 
@@ -24,16 +22,16 @@ GIVES_WAY_AT = 0.9
 
 
 def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
-    """Everything the page of a change shows."""
     taken = [
         step | {"is_back": direction == "back"} for direction, steps in snapshot["roads"].items() for step in steps
     ]
+    is_open = snapshot["status"] not in ENDED
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
         "costs": snapshot["plan"]["costs"],
         "names": snapshot["plan"]["names"],
         "forward": forward_timeline(snapshot),
-        "ladder": _ladder(snapshot, leases),
+        "ladder": rungs(snapshot["plan"]["steps"], table_id=snapshot["table_id"], leases=leases if is_open else ()),
         "back": back_timeline(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],
         "failure": snapshot["failure"],
@@ -55,14 +53,8 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     }
 
 
-def _ladder(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """The plan as a ladder; while the change is open the nodes stand on the versions that they lease."""
-    is_open = snapshot["status"] not in ENDED
-    return rungs(snapshot["plan"]["steps"], table_id=snapshot["table_id"], leases=leases if is_open else ())
-
-
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
-    """An open change in a list: its timeline in small, and what it does now."""
+    """An open change in a list."""
     step, is_back = snapshot["step"], snapshot["road"] == "back"
     kept = (
         "id",
@@ -92,10 +84,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
 
 
 def following(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The next steps, in order: each version with its state, each work; at last "done". A wait is no step of its own.
-
-    A version that waits to be published is the first of these.
-    """
+    """The next steps in order: versions with their states, work, at last "done"."""
     position = _position(snapshot)
     steps = snapshot["roads"].get(snapshot["road"], [])
     shown: list[Json] = []
@@ -109,7 +98,7 @@ def following(snapshot: Mapping[str, Any]) -> list[Json]:
 
 
 def tables(change: Mapping[str, Any]) -> str:
-    """The table that a change is of; behind an arrow those that it refers to, and that move with it."""
+    """ "trips", or "trips → airports" with the tables that move with it."""
     others = ", ".join(one["table"] for one in change["partners"])
     return f"{change['table']} → {others}" if others else str(change["table"])
 
@@ -120,7 +109,7 @@ def line(change: Mapping[str, Any]) -> Json:
 
 
 def forward_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The steps forward. Once the change rolls back, or has ended otherwise than done: as far as it came."""
+    """The steps forward; after a failure or rollback, as far as it came."""
     steps, status = snapshot["roads"]["forward"], snapshot["status"]
     if snapshot["road"] == "back" or status in ("failed", "cancelled"):
         return taken(steps)
@@ -128,7 +117,7 @@ def forward_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
 
 
 def back_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The rollback, once it has begun."""
+    """The rollback."""
     steps = snapshot["roads"].get("back", [])
     return points(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
 
@@ -138,58 +127,44 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 
 
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
-    """The nodes that hold the change back, and until when at most; None when nobody does.
-
-    `leases` are those on its tables, and perhaps on others. With several tables each version is shown with its table.
-    A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
-    """
+    """The nodes that block the change, and until when at most; None when none does. A transaction that has outlived
+    its lease has no such time: its session is ended after a grace (L8)."""
     blockers = snapshot["blockers"]
     if not blockers or snapshot["status"] not in MOVING:
         return None
     held = {blocker["node"] for blocker in blockers}
     everybody = {lease["node"] for lease in leases if lease["table_id"] in snapshot["table_ids"]} | held
-    return {
-        "newest": _versions(_awaited(snapshot), snapshot),
-        "nodes": len(everybody),
-        "there": len(everybody - held),
-        "holders": _holders(snapshot),
-    }
-
-
-def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
-    """The version of each table that nodes must have come to before the step is done, or may be."""
     step = snapshot["step"]
     back = 1 if step["kind"] == "publish" else 0
-    return {one["table"]: one["version"] - back for one in (step, *step["partners"])}
-
-
-def _holders(snapshot: Mapping[str, Any]) -> list[Json]:
-    """Each node that blocks the change, with all that it holds and its sessions; the last to release comes first."""
     found: dict[tuple[str, bool], list[Json]] = {}
     for blocker in snapshot["blockers"]:
         found.setdefault((blocker["node"], blocker["until"] is None), []).append(blocker)
-    return [of[0] | {"shown": _versions(_held(of), snapshot), "sessions": _sessions(of)} for of in found.values()]
+
+    def shown(blockers: Sequence[Json]) -> str:  # the oldest version of each table
+        newest_first = sorted(blockers, key=lambda one: -int(one["version"]))
+        return _versions({one["table"]: one["version"] for one in newest_first}, snapshot)
+
+    return {
+        "newest": _versions({one["table"]: one["version"] - back for one in (step, *step["partners"])}, snapshot),
+        "nodes": len(everybody),
+        "there": len(everybody - held),
+        "holders": [of[0] | {"shown": shown(of), "sessions": _sessions(of)} for of in found.values()],
+    }
 
 
 def _sessions(blockers: Sequence[Json]) -> list[Json]:
-    """The sessions of these, each once: one may use several tables."""
     return list({session["session"]: session for one in blockers for session in one["sessions"]}.values())
 
 
-def _held(blockers: Sequence[Json]) -> dict[str, int]:
-    """The oldest version of each table among them."""
-    return {one["table"]: one["version"] for one in sorted(blockers, key=lambda one: -int(one["version"]))}
-
-
 def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
-    """ "v7"; of a change of several tables "trips v7 · airports v4"."""
+    """ "v7", or for several tables "trips v7 · airports v4"."""
     if not snapshot["partners"]:
         return ", ".join(f"v{version}" for version in versions.values())
     return " · ".join(f"{table} v{version}" for table, version in versions.items())
 
 
 def progress(snapshot: Mapping[str, Any]) -> Json | None:
-    """The progress of the reorganisation that runs now; an estimate for as long as no rate is known."""
+    """The progress of the current reorganisation, or an estimate."""
     step = snapshot["step"]
     if step is None or not step["is_reorganisation"]:
         return None
@@ -213,12 +188,8 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
 
 
 def _others(felt: Mapping[str, Any]) -> Json:
-    """The effect of a run on those who work beside it: `why` it works so much, and figures where there are any.
-
-    `before` is how they were without it, `now` how they are. Of a few statements it is not said that they are fewer
-    (`kept_percent` is None); while none ends at all, not that they are no slower, nor where the time is not known that
-    they took before (`slower_ms` is None).
-    """
+    """The effect of a run on other statements. `kept_percent` is None for few statements; `slower_ms` is None when the
+    time before is unknown."""
     verdict = Verdict.from_json({"works": 1.0, "why": Why.UNKNOWN, "before": None, "now": None} | dict(felt))
     found: Json = {"why": felt.get("why", "")}
     before, now = verdict.before, verdict.now

@@ -1,11 +1,6 @@
-"""Estimates of a reorganisation before there is a rate to see: from so many seconds to so many, and under load.
-
-Alone, on the demo machine with its two cores (`docs/benchmarks.md`), a fill does 250,000 to 500,000 rows a second and a
-verification 200,000 to 300,000. Beside traffic each gives way, and shares the processors: how much that
-costs is a matter of machine and traffic. So the reorganisations that ended here lately are asked, each with the
-statements a second that the nodes did meanwhile. Where none of them had as much traffic beside it as there is now, the
-slowest counts that was ever seen on the demo machine.
-"""
+"""Estimates the time of a reorganisation, alone and under load. Alone, the figures are those of the demo machine
+(`docs/benchmarks.md`). Beside traffic they depend on the machine: then the slowest recent reorganisation with at least
+as much traffic counts, or the slowest that was measured there."""
 
 from __future__ import annotations
 
@@ -38,7 +33,7 @@ AS_MUCH = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A reorganisation that ended: so many rows in so many seconds, beside so many statements a second of the nodes."""
+    """A reorganisation that ended, and the nodes' statements per second beside it."""
 
     kind: StepKind
     rows: int
@@ -52,7 +47,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Knowledge of this machine: the reorganisations that ended lately, and the statements a second of now."""
+    """Recent reorganisations of this machine, and the current statements per second."""
 
     ended: tuple[Ended, ...] = ()
     statements_per_s: float = 0.0
@@ -61,7 +56,7 @@ class Observed:
         return [one for one in self._of(kind) if one.statements_per_s < BUSY_PER_S]
 
     def under_load(self, kind: StepKind) -> list[Ended]:
-        """Those that had as much traffic beside them as there is now."""
+        """Those with as much traffic as now."""
         enough = max(BUSY_PER_S, AS_MUCH * self.statements_per_s)
         return [one for one in self._of(kind) if one.statements_per_s >= enough]
 
@@ -74,11 +69,8 @@ NOTHING_SEEN = Observed()
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds: at least and at most when nobody else works, and at most under load.
-
-    `seen` reorganisations of this machine say what is so under load, beside up to `beside_per_s` statements a second.
-    `now_per_s` are those of now.
-    """
+    """Seconds: least and most when alone, and most under load. `seen` reorganisations, beside up to `beside_per_s`
+    statements a second, give the latter."""
 
     least_s: float
     most_s: float
@@ -88,14 +80,14 @@ class Estimate:
     now_per_s: float = 0.0
 
     def has_run_out(self, since_s: float) -> bool:
-        """True when the reorganisation has taken longer than this said, so that it says nothing any more."""
+        """True when the reorganisation has taken longer than estimated."""
         return since_s > (self.loaded_s if self.now_per_s >= BUSY_PER_S else self.most_s)
 
 
 def estimate(
     kind: StepKind, rows: int, observed: Observed = NOTHING_SEEN, rows_per_s_max: float | None = None
 ) -> Estimate:
-    """The time that one reorganisation of so many rows takes; under a throttle, that at least, and it does not rest."""
+    """The time of one reorganisation of `rows` rows, at least that of a throttle."""
     slow, fast = ROWS_PER_S[kind]
     if alone := [one.rows_per_s for one in observed.alone(kind)]:
         slow, fast = min(slow, median(alone) / MARGIN), max(fast, *alone)
@@ -112,7 +104,7 @@ def estimate(
 
 
 def together(estimates: Iterable[Estimate]) -> Estimate | None:
-    """The time of several, one after the other; None without any."""
+    """The sum of several; None without any."""
     found = list(estimates)
     if not found:
         return None

@@ -1,9 +1,8 @@
-"""The cause of a failed change, for people: the rule that rows break, how many do, which ones, how to find all.
+"""Why a change failed: the rules that rows break, how many rows, some of them, and a query for all.
 
     unique index flights_dest_key   3 rows too many    id 7  repeats  id 2    dest 'LAX'    a query
 
-Clauses other than C6 are broken by what follows from the cause, as an entry that is missing because another row holds
-it: they are shown only when no rule is broken.
+Violations of other clauses than C6 follow from the cause, and are shown only when no rule is broken.
 """
 
 from __future__ import annotations
@@ -34,35 +33,32 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def failure(plan: Plan, violations: Sequence[Mapping[str, Any]], error: Mapping[str, Any] | None) -> Json | None:
-    """All that is known of why a change failed, or does not get further; None when nothing is wrong."""
+    """Why a change failed or cannot continue; None when nothing is wrong."""
     if error is None:
         return None
-    return {
-        "message": error["message"],
-        "particulars": error["message"].partition("\n")[2],
-        "sqlstate": error.get("sqlstate", ""),
-        "causes": _causes(plan, violations),
-    }
-
-
-def _causes(plan: Plan, violations: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """One for each rule that is broken, in the order in which a row that breaks several is refused."""
+    # one for each rule that is broken, in the order in which a row that breaks several is refused
     kinds: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in violations:
         kinds.setdefault((one["clause"], one["element"]), []).append(one)
     rules = {kind: of for kind, of in kinds.items() if kind[0] == "C6"} or kinds
     found = [_cause(plan, element, of) for (_, element), of in rules.items()]
-    return sorted(found, key=lambda one: place_of(one["sqlstate"]))
+    return {
+        "message": error["message"],
+        "particulars": error["message"].partition("\n")[2],
+        "sqlstate": error.get("sqlstate", ""),
+        "causes": sorted(found, key=lambda one: place_of(one["sqlstate"])),
+    }
 
 
 def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) -> Json:
-    """`heads` and `rows` are a table, `whys` the same in words. `is_least`: there may be more than `total`.
-
-    `kind` is "cast" for values that another type has not, "condition" for rows that an index cannot decide about.
-    """
+    """One broken rule: `heads` and `rows` are a table, `whys` its rows in words. `is_least`: `total` is a minimum.
+    `kind` is "cast" for values that another type lacks, "condition" for rows that a partial index cannot decide
+    about."""
     versions = [step.published for step in plan.publishes]
     named = sorted(violations[:ROWS_SHOWN], key=_by_key)
     offenders = [one["offender"] for one in named if one.get("offender")]
+    # the columns of the table: of the row's key, of the other row's, and of the values. Those of the key once only
+    first = offenders[0] if offenders else {"key": {}, "other": None, "values": {}}
     cause = {
         "element": element,
         "name": element.partition(" ")[2],
@@ -72,7 +68,7 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
         "is_least": violations[0].get("is_least", False),
         "kind": "",
         "whys": [one["why"] for one in named],
-        "heads": _heads(offenders),
+        "heads": {"key": list(first["key"]), "other": list(first["other"] or {}), "values": list(first["values"])},
         "rows": [[*one["key"].values(), *(one["other"] or {}).values(), *one["values"].values()] for one in offenders],
         "columns": [],
         "rule": "",
@@ -84,7 +80,7 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
 
 
 def _by_key(violation: Mapping[str, Any]) -> tuple[list[tuple[int, Decimal, str]], str]:
-    """The place of a row among others: by the values of its key, numbers as numbers, then by its words."""
+    """Sorts by the values of the key, numbers as numbers."""
     cells = (violation.get("offender") or {"key": {}})["key"].values()
     return [_place_of(str(cell)) for cell in cells], violation["why"]
 
@@ -95,14 +91,8 @@ def _place_of(literal: str) -> tuple[int, Decimal, str]:
     return 1, Decimal(0), literal
 
 
-def _heads(offenders: Sequence[Mapping[str, Any]]) -> Json:
-    """The columns of the table: of the row's key, of the other row's, and of the values. Those of the key once only."""
-    first = offenders[0] if offenders else {"key": {}, "other": None, "values": {}}
-    return {"key": list(first["key"]), "other": list(first["other"] or {}), "values": list(first["values"])}
-
-
 def _of_rule(plan: Plan, versions: Sequence[Descriptor], element: str) -> Json:
-    """The columns of the rule, its words, and the query; nothing of what is no rule of the change's."""
+    """The columns of the rule, its text and the query."""
     kind, _, name = element.partition(" ")
     for version in reversed(versions):
         own = [one for one in version.constraints if one.rule != REFERENCED]
@@ -123,7 +113,7 @@ def _of_rule(plan: Plan, versions: Sequence[Descriptor], element: str) -> Json:
 
 
 def _unique(plan: Plan, version: Descriptor, index: Index) -> Json:
-    """Rows alike are counted by a window: rows with a NULL among the indexed values never collide."""
+    """A window counts rows alike; rows with a NULL never collide."""
     names = [version.column(column).name for column in index.column_ids]
     listed = ", ".join(map(quoted, names))
     where = [f"{quoted(name)} IS NOT NULL" for name in names]
@@ -152,7 +142,7 @@ def _constraint(plan: Plan, version: Descriptor, constraint: Constraint) -> Json
 
 
 def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
-    """Values of a column that another type does not have; the column by its name after the rollback."""
+    """Values that the new type lacks; the column has its name after the rollback."""
     assert twin.derived is not None, twin
     source = (plan.base or version).column(twin.derived.source)
     text = f"{quoted(source.name)}::text"
@@ -173,7 +163,7 @@ def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
 
 
 def _rounds_beyond(twin: Column, digits: int, text: str) -> str:
-    """The values that would be of the year 10000. A time of day always has its place, and microseconds have theirs."""
+    """Condition for values that would be rounded up into the year 10000."""
     if twin.type is SqlType.TIME or digits == SECOND_DIGITS_MAX:
         return "false"
     return f"{text}::{twin.type.value} >= '9999-12-31 23:59:59.{'9' * digits}5'"
@@ -207,7 +197,7 @@ def _query(plan: Plan, version: Descriptor, columns: Collection[ColumnId], where
 
 
 def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> str:
-    """The table as it is after the rollback; a column that the change adds has the value that every row would get."""
+    """The table after the rollback; a column that the change adds has its fill value."""
     table, there = quoted(plan.table), {column.id for column in plan.base.columns} if plan.base else set()
     added = [version.column(column) for column in sorted(columns) if column not in there]
     values = []
@@ -219,5 +209,5 @@ def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> s
 
 
 def _key_of(version: Descriptor) -> list[str]:
-    """The columns by which people know rows; none in a table of hidden row ids."""
+    """The columns of the primary key; none for hidden row ids."""
     return [column.name for column in version.key_columns if not column.is_hidden]

@@ -1,9 +1,5 @@
-"""The SQLSTATE that a change failed with: of the rules that its rows break, the one a single row would be refused for.
-
-A verification names what it found by clause and element; a rule that rows break is C6. Of several rules NOT NULL
-comes first, then CHECK, then unique indexes, then foreign keys, as for a row that is written. What a fill had no value
-for has a code of its own, as a cast gives it.
-"""
+"""The SQLSTATE of a failed change: the one for which a single row that breaks its rules would be refused. A broken
+rule is C6. NOT NULL comes first, then CHECK, unique indexes, foreign keys, as for a row that is written."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ BY_KIND = {"column": NOT_NULL_VIOLATION, "index": UNIQUE_VIOLATION}
 
 
 def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Descriptor]) -> str | None:
-    """The code of what a change's runs found, its constraints as the versions have them; None: it broke no rule."""
+    """The code of the violations that runs found; None when no rule is broken."""
     own_rules = [one for version in versions for one in version.constraints if one.rule != REFERENCED]
     rules = {constraint.name: constraint.rule for constraint in own_rules}
     known = [(found.get("sqlstate"), found) for found in violations]
@@ -30,11 +26,10 @@ def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Desc
 
 
 def place_of(sqlstate: str | None) -> int:
-    """Where a code stands among those that a row may be refused for; the others come last."""
+    """The order of codes; others come last."""
     return IN_ORDER.index(sqlstate) if sqlstate in IN_ORDER else len(IN_ORDER)
 
 
 def _code_of(element: str, rules: Mapping[str, str]) -> str | None:
-    """A column breaks its own NOT NULL, an index that its entries are unique."""
     kind, _, name = element.partition(" ")
     return BY_RULE.get(rules.get(name, "")) if kind == "constraint" else BY_KIND.get(kind)

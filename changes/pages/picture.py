@@ -1,10 +1,9 @@
-"""The facts from which a browser draws the cluster: once the time until now, and then what holds now.
+"""The facts from which a browser draws the cluster.
 
-    facts   versions, uses, marks, changes and reorganisations of one table: sent when a page begins to follow
-    now     its leases with their holders, its newest versions, the change that moves it: sent when one of them differs
+    facts   versions, uses, marks, changes and reorganisations of one table: sent when a page opens
+    now     its leases and holders, newest versions, the moving change: sent on each difference
 
-A browser adds each `now`, and each event of the story, to the facts. So a moment is drawn from the same values whether
-it is the present or was long ago.
+A browser adds `now` and the story's events to the facts, so the present and the past are drawn from the same values.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from catalog.text.job_nodes import is_job
-from leases.staircase.facts import Facts, Use, Walk
+from leases.staircase.facts import Facts, Use
 from leases.staircase.lanes import looks
 from leases.staircase.waits import without_passing_jobs
 
@@ -28,17 +27,13 @@ LEASES_KEPT = 200
 
 
 class Sessions:
-    """The sessions that were seen to hold a lease, with their times.
-
-    A node reports only those of this moment. A page that is opened later draws who blocked a wait from what is kept
-    here, for the newest leases that were held.
-    """
+    """The sessions that held a lease, with their times; nodes report only the current ones."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[int, str, int, float], dict[int, Json]] = {}
 
     def see(self, nodes: Iterable[Mapping[str, Any]], at: float) -> None:
-        """Take the holders of all leases of these nodes (`leases.selectors.node_json`) at a moment."""
+        """Records the holders of these nodes' leases (`leases.selectors.node_json`) at a moment."""
         for node in nodes:
             for lease in node["leases"]:
                 began = datetime.fromisoformat(lease["acquired_at"]).timestamp()
@@ -62,18 +57,22 @@ class Sessions:
             del self._of[next(iter(self._of))]
 
     def of(self, table_id: int, use: Use) -> list[Json]:
-        """Those of one use, oldest first."""
+        """The sessions of one use, oldest first."""
         return [dict(one) for one in self._of.get((table_id, use.node, use.version, use.began), {}).values()]
 
 
 def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions) -> Json:
     """The window of one table. Times are seconds since 1970, on the database's clock."""
     walk = without_passing_jobs(facts.walks[0], facts.end)
+    shown = looks(walk)
     return {
         "table": {"id": walk.table_id, "name": walk.name},
         "start": facts.start,
         "lease_s": lease_s,
-        "versions": _versions(walk),
+        "versions": [
+            {"version": one.version, "at": one.published_at, "phase": shown[one.version].phase, "of": _of(one.moving)}
+            for one in walk.versions
+        ],
         "uses": [asdict(use) | {"holds": sessions.of(walk.table_id, use)} for use in walk.uses if not is_job(use.node)],
         "marks": [asdict(mark) for mark in facts.marks],
         "works": [asdict(work) for work in facts.works],
@@ -81,27 +80,23 @@ def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Ses
     }
 
 
-def _versions(walk: Walk) -> list[Json]:
-    shown = looks(walk)
-    return [
-        {"version": one.version, "at": one.published_at, "phase": shown[one.version].phase, "of": _of(one.moving)}
-        for one in walk.versions
-    ]
-
-
 def _of(moving: Sequence[Mapping[str, Any]]) -> str:
-    """The one element that moves, by kind and name; empty where none does, or several do."""
+    """The one element that moves; "" when none or several do."""
     names = {f"{one['element']} {one['name']}" for one in moving}
     return names.pop() if len(names) == 1 else ""
 
 
 def now_json(table_id: int, snapshot: Mapping[str, Any], change: Mapping[str, Any] | None) -> Json:
-    """One table and the nodes as they are, from `leases.selectors.lane_snapshot`, and the summary of its change."""
+    """The current state of a table and the nodes, from `leases.selectors.lane_snapshot`."""
     table = next(one for one in snapshot["tables"] if one["id"] == table_id)
     nodes = [node for node in snapshot["nodes"] if not is_job(node["name"])]
     leases = [
         {"node": node["name"], "version": lease["version"]}
-        | {"began": lease["acquired_at"], "until": lease["expires_at"], "holders": _holders(lease["holders"])}
+        | {
+            "began": lease["acquired_at"],
+            "until": lease["expires_at"],
+            "holders": [_session(one) for one in _lasting(lease["holders"])],
+        }
         for node in nodes
         for lease in node["leases"]
         if lease["table_id"] == table_id
@@ -122,13 +117,8 @@ def now_json(table_id: int, snapshot: Mapping[str, Any], change: Mapping[str, An
     }
 
 
-def _holders(holders: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The sessions by name, without their seconds, which only count."""
-    return [_session(one) for one in _lasting(holders)]
-
-
 def _lasting(holders: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Traffic's sessions are many, and short."""
+    """Without the sessions of traffic, which are many and short."""
     return [one for one in holders if one["for_s"] >= HELD_S and one["application"] != TRAFFIC]
 
 
@@ -137,7 +127,7 @@ def _session(holder: Mapping[str, Any]) -> Json:
 
 
 def change_json(summary: Mapping[str, Any]) -> Json:
-    """A change as the picture shows it: its steps with their times, whom it waits for, how far its work is."""
+    """A change as the picture shows it."""
     progress = summary["progress"] or {}
     return {name: summary[name] for name in ("id", "statement", "status", "is_back", "wait", "next")} | {
         "timeline": [

@@ -6,11 +6,10 @@ from typing import Any
 
 from changes.pages import preview, writers
 from changes.pages.estimates import NOTHING_SEEN, Observed
-from changes.plan.model import RUNS, Move, Plan, Step, Transition, describe
+from changes.plan.model import RUNS, Move, Plan, Step, describe
 
 
 def plan_json(plan: Plan, observed: Observed = NOTHING_SEEN) -> dict[str, Any]:
-    """A plan as pages and the command show it: its steps in words, and what it does to the table."""
     return {
         "table": plan.table,
         "table_id": plan.table_id,
@@ -34,12 +33,12 @@ def plan_json(plan: Plan, observed: Observed = NOTHING_SEEN) -> dict[str, Any]:
 
 
 def expected_json(plan: Plan, observed: Observed) -> dict[str, Any]:
-    """The time it takes, and the refusals that writers will meet: for who decides about it, not for who watches it."""
+    """The expected time, and the statements that will be refused: for those who decide about the plan."""
     return {"takes": preview.takes(plan, observed), "refusals": writers.refusals(plan)}
 
 
 def names_in(plan: Plan) -> list[str]:
-    """The names that users gave, as they stand in the plan's words."""
+    """Names that users gave, as they stand in the plan's words."""
     tables = {plan.table, plan.result.name, *(partner.name for partner in plan.partners)}
     return sorted(tables | {move.element.name for move in plan.moves})
 
@@ -51,23 +50,21 @@ def _move_json(move: Move) -> dict[str, Any]:
 
 
 def step_json(plan: Plan, number: int, step: Step) -> dict[str, Any]:
-    """A step, in data and in words."""
     return {
         "number": number,
         "kind": step.kind.value,
         "table": plan.table,
         "version": step.version,
         "partners": preview.versions_json(step.partners),
-        "transitions": [_transition_json(transition) for transition in step.transitions],
+        "transitions": [
+            {
+                "kind": transition.element.kind.value,
+                "name": transition.element.name,
+                "before": transition.before.value,
+                "after": transition.after.value,
+            }
+            for transition in step.transitions
+        ],
         "is_reorganisation": step.kind in RUNS,
         "text": describe(plan, step),
-    }
-
-
-def _transition_json(transition: Transition) -> dict[str, Any]:
-    return {
-        "kind": transition.element.kind.value,
-        "name": transition.element.name,
-        "before": transition.before.value,
-        "after": transition.after.value,
     }

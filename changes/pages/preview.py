@@ -1,11 +1,9 @@
-"""The preview of a plan, for people who decide: states version by version, work, rollback, the point of no return.
+"""The preview of a plan: states version by version, work, rollback, the point of no return.
 
-             v15      v16           v17          v18
-    nick     absent   delete-only   write-only   public
-    one      absent   delete-only   write-only   public
-                                    [fill 300 rows]
-
-Everything is read from the plan itself, so what is shown is what will be published.
+         v15      v16           v17          v18
+nick     absent   delete-only   write-only   public
+one      absent   delete-only   write-only   public
+                                [fill 300 rows]
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ BACK = (
 
 
 def versions(plan: Plan) -> list[Json]:
-    """The states of every moving element in the version there is and in each that will be published."""
+    """The states of all moving elements in the current version and in each that will be published."""
     others = {partner.table_id: partner for partner in plan.partners}
     shown = [_version(plan, plan.base, None, others.values())]
     before = plan.base
@@ -66,7 +64,6 @@ def versions(plan: Plan) -> list[Json]:
 
 
 def _version(plan: Plan, version: Descriptor | None, before: Descriptor | None, partners: Iterable[Descriptor]) -> Json:
-    """`partners` are the versions that the other tables of the change have then."""
     return {
         "version": version.version if version else 0,
         "partners": versions_json(partners),
@@ -92,7 +89,7 @@ def _cell(element: Element, version: Descriptor | None, before: Descriptor | Non
 
 
 def reorganisations(plan: Plan, observed: Observed = NOTHING_SEEN) -> list[Json]:
-    """The reorganisations that read the data, with their rows; clearing and tidying are not worth naming."""
+    """The reorganisations that read the data."""
     rows = plan.rows or 0
     return [
         {
@@ -108,27 +105,26 @@ def reorganisations(plan: Plan, observed: Observed = NOTHING_SEEN) -> list[Json]
 
 
 def takes(plan: Plan, observed: Observed = NOTHING_SEEN) -> Json | None:
-    """The time of all its reorganisations; None without any that reads the data."""
+    """The time of all reorganisations; None without any."""
     rows = plan.rows or 0
     found = together(estimate(step.kind, rows, observed) for step in plan.forward if step.kind in ROWS_PER_S)
     return None if found is None else asdict(found)
 
 
 def waits(plan: Plan) -> str:
-    """The waits of the change for nodes."""
     count = sum(step.kind is StepKind.DRAIN for step in plan.forward)
     return Sentence({1: WAITS_ONCE, 2: WAITS_TWICE}.get(count, WAITS), n=count)
 
 
 def no_return(plan: Plan) -> Json:
-    """The step after which the change can only go on, and why (X6)."""
+    """The step after which the change cannot roll back, and why (X6)."""
     step = plan.forward[plan.point_of_no_return]
     begun = "once it is published" if plan.last_reversible == plan.point_of_no_return else "once it has begun"
     return {"number": plan.point_of_no_return, "text": describe(plan, step), "why": why_no_return(plan), "when": begun}
 
 
 def rollback(plan: Plan) -> Json:
-    """The rollback of a cancel or a failure that comes as late as it can."""
+    """The rollback of the latest possible cancel or failure."""
     steps = rollback_steps(plan, plan.reversible_publishes)
     return {"summary": _summary(plan, steps), "steps": [describe(plan, step) for step in steps]}
 

@@ -1,4 +1,4 @@
-"""A statement that cannot become a plan, as pages show it: what is wrong, where, and what would be right."""
+"""A refused statement, for pages."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ STATEMENT_CHARS_MAX = 20_000
 
 
 def refused(statement: str, refusal: Exception) -> dict[str, Any]:
-    """The refusal, and the statement with the word that it means."""
+    """The refusal, and the statement with the word it means marked."""
     position = getattr(refusal, "position", None)
     return {
         "refusal": {
@@ -24,6 +24,6 @@ def refused(statement: str, refusal: Exception) -> dict[str, Any]:
 
 
 def check_length(statement: str, most: int = STATEMENT_CHARS_MAX) -> None:
-    """Raises `DdlError` for a statement that is longer than a page takes."""
+    """Raises `DdlError` for a statement too long for a page."""
     if len(statement) > most:
         raise DdlError(TOO_LONG, f"a statement of {len(statement)} characters; the limit is {most}")

@@ -5,10 +5,8 @@
     (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
                  4.1 s        n3 3.9 s    5.2 s        8 ms       5.1 s                  6 ms     20 ms
 
-A wait is a point of its own: it is where a change spends its time, and where people ask why. Steps that one
-job does in a row are one point. A rollback is drawn the same way, from where it began.
-
-A state lasts until the next version is out, so what stands between two states is part of the earlier one's time.
+A wait is a point of its own, since changes spend their time there. Steps that one job does in a row are one point. A
+state lasts until the next version is published.
 """
 
 from __future__ import annotations
@@ -37,15 +35,10 @@ REST_SHOWN_S = 1.0
 
 
 def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
-    """The points of the steps, each done, current or todo, given the number of the step that it is at.
-
-    A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
-    elements the first that moves at all gives a version its name on the line; what else moves is shown beside it. Of
-    several tables the versions are shown by name, unless their numbers are the same all the way. Steps with times give
-    their points a duration: `took_s`, or `since` when it is the point that the change is at. A point that waited for
-    nodes has `whom`, and of its duration their part, `nodes_s`, and the `rest_s` in which nobody used an older version.
-    Whom the point at hand waits for is not what it has waited for: `change_page.wait` has that.
-    """
+    """The points of the steps, each done, current or todo, given the current step's number. The first element that
+    moves names a version. Several tables are shown by name, unless their version numbers agree. `took_s` is a point's
+    duration, `since` the start of the current one. A wait has `whom`, and of its duration `nodes_s` for nodes, and the
+    `rest_s` in which no node used an older version."""
     tables, is_one = _tables(steps), len(_moved(steps)) < 2
     line = [_start(steps, is_one) | {"tables": tables.get(-1, [])}] if steps else []
     for kind, grouped in groupby(steps, key=lambda step: POINT_OF[step["kind"]]):
@@ -55,14 +48,19 @@ def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool =
             line += [_point(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
         else:
             line.append(_point(kind, group, position, is_over))
-    return _with_lasting_states(line)
+    shown, next_out = [], None
+    for point in reversed(line):
+        if point["kind"] == "state":
+            shown.append(point | {"took_s": span_s(point["ended"], next_out)})
+            next_out = point["ended"]
+        else:
+            shown.append(point)
+    return shown[::-1]
 
 
 def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
-    """The status of each step forward of a change that rolls back: done, left unfinished, or never taken.
-
-    It was left at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
-    """
+    """The status of each step forward of a change that rolls back: done, left or never. It was left at its last
+    `begun` step. A publish is done when `newest` is at least its version."""
     last = max(begun, default=-1)
     is_left = last >= 0 and not (steps[last].kind is StepKind.PUBLISH and steps[last].version <= newest)
     at_last = "left" if is_left else "done"
@@ -70,7 +68,7 @@ def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, new
 
 
 def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """The points of steps that a change has left, as far as it came; none when it never began."""
+    """The points of the steps taken; none when it never began."""
     walked = [step for step in steps if step["when"] != "never"]
     left = next((step["number"] for step in walked if step["when"] == "left"), None)
     line = points(walked, -1 if left is None else left, is_over=left is None)
@@ -78,12 +76,12 @@ def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _moved(steps: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The elements that the steps move, by name."""
+    """Names of the elements that the steps move."""
     return {one["name"] for step in steps if step["kind"] == "publish" for one in step["transitions"]}
 
 
 def _start(steps: Sequence[Mapping[str, Any]], is_one: bool) -> Json:
-    """The first point: the state before its first publish."""
+    """The state before the first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
     moved = first["transitions"] if first else []
     state = moved[0]["before"] if moved else "public" if first else None
@@ -95,7 +93,7 @@ def _start(steps: Sequence[Mapping[str, Any]], is_one: bool) -> Json:
 
 
 def _tables(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[Json]]:
-    """The versions of all tables after each publish, and before the first (-1); nothing when no number differs."""
+    """Versions of all tables after each publish, and before the first (-1); empty when the numbers agree."""
     publishes = [step for step in steps if step["kind"] == "publish"]
     now: dict[str, int] = {}
     for step in reversed(publishes):
@@ -110,12 +108,11 @@ def _tables(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[Json]]:
 
 
 def _published(step: Mapping[str, Any]) -> dict[str, int]:
-    """The versions that come out with a publish: its own table's first."""
     return {step["table"]: step["version"]} | {one["table"]: one["version"] for one in step["partners"]}
 
 
 def _states(step: Mapping[str, Any], is_one: bool) -> Json:
-    """A version on the timeline: a state, and behind it every element that moves; or the one whose state it is."""
+    """The state that names a version, and the elements that move."""
     transitions = step["transitions"]
     state = transitions[0]["after"] if transitions else "public"
     of = "" if is_one or len(transitions) != 1 else transitions[0]["name"]
@@ -150,7 +147,7 @@ def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over
 
 
 def _shares(group: Sequence[Mapping[str, Any]], kind: str) -> Json:
-    """Of a wait's duration what it was for nodes, and the rest; no rest that nobody would notice."""
+    """The nodes' part of a wait, and a noticeable rest."""
     took_s = _took_s(group)
     if kind != "wait" or took_s is None:
         return {"nodes_s": None, "rest_s": None}
@@ -159,20 +156,7 @@ def _shares(group: Sequence[Mapping[str, Any]], kind: str) -> Json:
     return {"nodes_s": nodes_s, "rest_s": rest_s if rest_s >= REST_SHOWN_S else None}
 
 
-def _with_lasting_states(line: Sequence[Json]) -> list[Json]:
-    """A state with its time in force: from its publish to the next one. The last one of a line lasts."""
-    shown, next_out = [], None
-    for point in reversed(line):
-        if point["kind"] == "state":
-            shown.append(point | {"took_s": span_s(point["ended"], next_out)})
-            next_out = point["ended"]
-        else:
-            shown.append(point)
-    return shown[::-1]
-
-
 def _took_s(steps: Sequence[Mapping[str, Any]]) -> float | None:
-    """Seconds from the beginning of the first of some steps to the end of the last."""
     return span_s(steps[0].get("started_at"), steps[-1].get("ended_at"))
 
 

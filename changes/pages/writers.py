@@ -1,10 +1,10 @@
-"""The statements that a change makes nodes refuse, from which version on: what writers will meet of it.
+"""The statements that a change makes nodes refuse, from which version on.
 
     v17   23505   a row that repeats the (dest) of another one     unique index one_dest is written from here on
     v16   42703   a statement that names column gate               it leaves public
 
-A rule is enforced from write-only on, before anybody relies on it, and until a rollback has withdrawn it: also when the
-change fails later. What nobody could write before is not named: a rule on nothing but columns that the change adds.
+A rule is enforced from write-only until a rollback has withdrawn it, also when the change fails later. A rule on added
+columns alone is left out, since no statement could write them before.
 """
 
 from __future__ import annotations
@@ -52,10 +52,8 @@ WORDS = {
 
 
 def refusals(plan: Plan) -> list[Json]:
-    """The refusals in the order of the versions from which on they are made: each with its kind, code, and names.
-
-    `number` is that of the step that publishes the version; `rule` and `other` are what else the kind has to name.
-    """
+    """The refusals in the order of versions, each with kind, code and names. `number` is the step that publishes the
+    version; `rule` and `other` depend on the kind."""
     usual = {"table": plan.table, "rule": "", "other": ""}
     return [
         usual | {"number": number, "version": step.version} | one
@@ -66,7 +64,7 @@ def refusals(plan: Plan) -> list[Json]:
 
 
 def in_words(refusal: Json) -> str:
-    """A refusal in one line, for terminals: pages have words in the reader's language."""
+    """One line for terminals."""
     names = refusal | {"columns": ", ".join(refusal["columns"])}
     return f"from v{refusal['version']} on {refusal['sqlstate']}: {WORDS[refusal['kind']].format(**names)}"
 
@@ -74,7 +72,11 @@ def in_words(refusal: Json) -> str:
 def _of_step(plan: Plan, step: Step) -> Iterator[Json]:
     if step == plan.publishes[0]:
         for element in plan.moving(MoveKind.RENAME):
-            yield from _renamed(plan, element)
+            new = {"rule": name_in(plan.result, element)}
+            if element.kind.family is Family.TABLE:
+                yield _refusal("table renamed", UNDEFINED_TABLE, element.name, []) | new
+            elif element.kind.is_column:
+                yield _refusal("column renamed", UNDEFINED_COLUMN, element.name, [element.name]) | new
     for transition in step.transitions:
         if transition.element.kind is Kind.DERIVED_COLUMN:
             yield from _retyped(plan, transition)
@@ -85,13 +87,12 @@ def _of_step(plan: Plan, step: Step) -> Iterator[Json]:
 
 
 def _begins_to_refuse(transition: Transition) -> bool:
-    """True when an insert keeps to the rule in the later state, and did not in the earlier one."""
+    """True when inserts obey the rule from this transition on."""
     before, after = (rule(transition.element.kind, state).insert for state in (transition.before, transition.after))
     return after in ENFORCED and before not in ENFORCED
 
 
 def _enforced(plan: Plan, element: Element) -> Iterator[Json]:
-    """A rule that writers must keep to from now on."""
     versions = [step.published for step in plan.publishes]
     if element.column is not None:
         yield _refusal("not null", NOT_NULL_VIOLATION, element.name, [_name(versions[0], ColumnId(element.column))])
@@ -112,7 +113,7 @@ def _enforced(plan: Plan, element: Element) -> Iterator[Json]:
 
 
 def _referring(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Iterator[Json]:
-    """Both sides: a row that refers to nothing, and what is referred to and may not go."""
+    """Both sides of a foreign key."""
     if _is_null_everywhere(plan, version, foreign_key.columns):
         return
     tables = {version.table_id: version} | {partner.table_id: partner for partner in plan.partners}
@@ -126,7 +127,7 @@ def _referring(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Iter
 
 
 def _hidden(plan: Plan, element: Element) -> Iterator[Json]:
-    """A name that statements may use no longer; one that the plan itself has brought, nobody uses yet."""
+    """A name that statements can no longer use; one that the plan itself added is left out."""
     if plan.base is None:
         return
     if element.kind.family is Family.TABLE:
@@ -142,22 +143,14 @@ def _hidden(plan: Plan, element: Element) -> Iterator[Json]:
 
 
 def _is_decided_by_another(base: Descriptor, index: Index) -> bool:
-    """ON CONFLICT finds the primary key, or another unique index of the same columns, as well."""
+    """True when the primary key or another unique index has the same columns for ON CONFLICT."""
     columns = set(index.column_ids)
     others = [one for one in base.public_indexes if one.unique and one.id != index.id and not one.where]
     return columns == set(base.primary_key) or any(set(one.column_ids) == columns for one in others)
 
 
-def _renamed(plan: Plan, element: Element) -> Iterator[Json]:
-    new = {"rule": name_in(plan.result, element)}
-    if element.kind.family is Family.TABLE:
-        yield _refusal("table renamed", UNDEFINED_TABLE, element.name, []) | new
-    elif element.kind.is_column:
-        yield _refusal("column renamed", UNDEFINED_COLUMN, element.name, [element.name]) | new
-
-
 def _retyped(plan: Plan, transition: Transition) -> Iterator[Json]:
-    """While both types are served a value must be one of both: of the new one from write-only on, then of the old."""
+    """While both types are served, a value must be one of both."""
     if transition.element not in plan.moving(MoveKind.ADD):
         return
     twin = definition_of(transition.element, [step.published for step in plan.publishes])
@@ -182,7 +175,7 @@ def _added(plan: Plan, version: Descriptor) -> frozenset[ColumnId]:
 
 
 def _is_null_everywhere(plan: Plan, version: Descriptor, columns: tuple[ColumnId, ...]) -> bool:
-    """True when an added column without a default is among them: until it is public nobody gives it a value."""
+    """True when an added column without a default is among them: it is NULL until it is public."""
     added = _added(plan, version)
     return any(column in added and version.column(column).fill_value is None for column in columns)
 

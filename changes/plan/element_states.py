@@ -1,10 +1,6 @@
-"""The effect of a move on a descriptor: an element in another state, everything else as it was.
-
-Every kind of element is found and put in its own place here, and nowhere else: planner,
-rollback, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
-constraint while it moves, and the column's own property once it is public. A foreign key
-stands in two descriptors, or twice in one that refers to itself: `partner_of` is its other side.
-"""
+"""The effect of a move on a descriptor. Only this module finds and replaces elements of each kind; planner, rollback,
+review and lab use `state_of` and `with_state`. A NOT NULL is a constraint while it moves, and the column's property
+once public. A foreign key stands in two descriptors, or twice in one; `partner_of` is its other side."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -33,10 +29,10 @@ T = TypeVar("T", bound=AnyElement)
 
 
 def state_of(descriptor: Descriptor, element: Element) -> State:
-    """The state `element` has in a version of its table."""
+    """The state of `element` in a version of its table."""
     if element.kind is Kind.TABLE:
         return descriptor.state
-    if element.column is not None and _is_not_null(descriptor, element.column):
+    if element.column is not None and any(one.id == element.column and one.not_null for one in descriptor.columns):
         return State.PUBLIC
     if element.kind.is_column:  # a table may have 1,600
         try:
@@ -53,14 +49,19 @@ def is_filling(descriptor: Descriptor, element: Element) -> bool:
 
 
 def with_state(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
-    """The same version, with `element` (which is there, or is a NOT NULL) in another state.
-
-    Of a foreign key it is the referring side, and the other one, too, when the table refers to itself.
-    """
+    """The version with `element` in another state; both sides of a foreign key of a table to itself."""
     if element.kind is Kind.TABLE:
         return replace(descriptor, state=state)
     if element.column is not None:
-        return _with_not_null(descriptor, element, ColumnId(element.column), state)
+        # A public NOT NULL is the column's; one that moves is a constraint
+        column_id = ColumnId(element.column)
+        column = replace(descriptor.column(column_id), not_null=state is State.PUBLIC, not_null_constraint=None)
+        others = tuple(one for one in descriptor.constraints if one.id != element.id)
+        bare = replace(descriptor, columns=_exchanged(descriptor.columns, column), constraints=others)
+        if state in (State.PUBLIC, State.ABSENT):
+            return bare
+        number = ConstraintId(element.id)
+        return with_new(bare, Constraint(number, element.name, "not null", (column_id,), state=state))
     if element.kind.is_column:
         column = replace(descriptor.column(ColumnId(element.id)), state=state, filling=filling)
         return replace(descriptor, columns=_exchanged(descriptor.columns, column))
@@ -81,7 +82,7 @@ def with_state(descriptor: Descriptor, element: Element, state: State, *, fillin
 
 
 def with_new(descriptor: Descriptor, new: AnyElement) -> Descriptor:
-    """The same version, with one more element; its id is used up from now on."""
+    """The version with one more element, whose id is used up."""
     if isinstance(new, Placement):
         used_placement = PlacementId(max(descriptor.next_placement_id, new.id + 1))
         return replace(descriptor, placements=(*descriptor.placements, new), next_placement_id=used_placement)
@@ -96,7 +97,7 @@ def with_new(descriptor: Descriptor, new: AnyElement) -> Descriptor:
 
 
 def with_changed(descriptor: Descriptor, new: AnyElement) -> Descriptor:
-    """The same version, with one of its elements as it is from now on."""
+    """The version with one element replaced."""
     if isinstance(new, Placement):
         return replace(descriptor, placements=_changed(descriptor.placements, new))
     if isinstance(new, Column):
@@ -107,7 +108,7 @@ def with_changed(descriptor: Descriptor, new: AnyElement) -> Descriptor:
 
 
 def element_of(constraint: Constraint) -> Element:
-    """A constraint of a table as an element of a change: a foreign key with its other side."""
+    """A constraint as an element; a foreign key with its other side."""
     partner = None
     if constraint.rule == FOREIGN_KEY:
         assert constraint.references is not None, constraint
@@ -117,18 +118,18 @@ def element_of(constraint: Constraint) -> Element:
 
 
 def partner_of(element: Element) -> Element:
-    """A foreign key as the table that it references bears it."""
+    """A foreign key as the referenced table has it."""
     assert element.partner is not None, f"{element} spans no tables"
     return Element(Kind.CONSTRAINT, element.partner[1], element.name)
 
 
 def referring_to(table: Descriptor, elements: Iterable[Element]) -> tuple[Element, ...]:
-    """Those of `elements` that are foreign keys to `table`."""
+    """The foreign keys to `table` among `elements`."""
     return tuple(e for e in elements if e.partner is not None and e.partner[0] == table.table_id)
 
 
 def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElement | None:
-    """The element as the first version that has it describes it; None for a table, a placement, and a NOT NULL."""
+    """The element in the first version that has it; None for a table, a placement and a NOT NULL."""
     if element.column is not None:
         return None
     found = (one for version in versions for one in _places(version, element) if one.id == element.id)
@@ -136,7 +137,7 @@ def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElemen
 
 
 def columns_read(element: Element, versions: Iterable[Descriptor]) -> frozenset[ColumnId]:
-    """The columns that an index or a constraint of a plan reads, as the first version that has it describes it."""
+    """The columns that an index or a constraint reads."""
     if element.column is not None:
         return frozenset({ColumnId(element.column)})
     found = definition_of(element, versions)
@@ -151,7 +152,7 @@ def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bo
 def publish(
     before: Descriptor | None, after: Descriptor, elements: Iterable[Element], partners: tuple[Descriptor, ...] = ()
 ) -> Step:
-    """The step that publishes `after`, and `partners` with it: what of `elements` it moves."""
+    """The step that publishes `after` and `partners`."""
     moves = [
         Transition(element, state_of(before, element) if before else State.ABSENT, state_of(after, element))
         for element in elements
@@ -161,7 +162,7 @@ def publish(
 
 
 def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
-    """The step that waits until nobody uses a version older than `after`, or than one of `partners` (L9, L11)."""
+    """The step that waits until no transaction uses an older version (L9, L11)."""
     return Step(StepKind.DRAIN, after.version, partners=partners)
 
 
@@ -176,24 +177,9 @@ def _places(descriptor: Descriptor, element: Element) -> Sequence[AnyElement]:
 
 
 def _exchanged(there: tuple[T, ...], new: T) -> tuple[T, ...]:
-    """The elements of a kind, one of them new, or gone when it is absent."""
+    """Replaces an element, or removes it when absent."""
     return tuple(one for one in _changed(there, new) if one.state is not State.ABSENT)
 
 
 def _changed(there: tuple[T, ...], new: T) -> tuple[T, ...]:
     return tuple(new if one.id == new.id else one for one in there)
-
-
-def _is_not_null(descriptor: Descriptor, column: int) -> bool:
-    return any(one.id == column and one.not_null for one in descriptor.columns)
-
-
-def _with_not_null(descriptor: Descriptor, element: Element, column_id: ColumnId, state: State) -> Descriptor:
-    """A public NOT NULL is the column's; one that moves is a constraint."""
-    column = replace(descriptor.column(column_id), not_null=state is State.PUBLIC, not_null_constraint=None)
-    others = tuple(one for one in descriptor.constraints if one.id != element.id)
-    bare = replace(descriptor, columns=_exchanged(descriptor.columns, column), constraints=others)
-    if state in (State.PUBLIC, State.ABSENT):
-        return bare
-    number = ConstraintId(element.id)
-    return with_new(bare, Constraint(number, element.name, "not null", (column_id,), state=state))

@@ -5,11 +5,9 @@
     drop an index    publish write-only, drain, publish delete-only, drain, delete,
                      publish absent, drain
 
-A change moves one element or several: transitions that are due together are one version
-(`changes.planning.stages`). Every version is written out in full when the plan is made, so what is
-published later is what was shown before. `point_of_no_return` is the step of no return: once it has begun
-(a publish: once it is published), the change can only go on (X6); before it, `changes.plan.rollback`
-leads to a table as before.
+Transitions that are due together are one version (`changes.planning.stages`). The plan has every version in full, so
+what is published is what was shown. Once `point_of_no_return` has begun (a publish: is published) the change can only
+go on (X6); before it, `changes.plan.rollback` leads back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -51,8 +49,7 @@ WRITING = RUNS - {StepKind.VERIFY}
 
 
 class MoveKind(Enum):
-    """Done with an element by a change. A rename, an altered default, a type that is stored alike, a comment need one
-    version, another coordination (of the table) one or two; they move no state."""
+    """What a change does with an element. Only ADD and DROP move its state; others need one or two versions."""
 
     ADD = "add"
     DROP = "drop"
@@ -74,12 +71,9 @@ VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element as a change moves it. The id of a table is its table id.
-
-    `column` is for a NOT NULL: when it is public there is no constraint to be found, the column itself is NOT NULL.
-    `partner` is for a foreign key: the referenced table, and the id of the constraint that stands for it there. Both
-    are one element: they are in the same state in every version that the change publishes (L11).
-    """
+    """An element that a change moves. The id of a table is its table id. `column` is for a NOT NULL, which has no
+    constraint once public. `partner` is for a foreign key: the referenced table and the id of its constraint there,
+    which has the same state in every version (L11)."""
 
     kind: Kind
     id: int
@@ -98,16 +92,12 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An element, and what the change does with it."""
-
     element: Element
     kind: MoveKind
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """An element's step from one version to the next."""
-
     element: Element
     before: State
     after: State
@@ -120,12 +110,9 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `version` is the one it publishes, drains, or works under.
-
-    A publish has its `transitions` and the `descriptor` it publishes; a reorganisation has the `elements` it works
-    on, in the order in which it must. `partners` are versions of the plan's other tables: a publish publishes those
-    that change, together with its own; a drain waits until nobody uses an older version of any of them either (L11).
-    """
+    """One step. `version` is the one it publishes, drains or works under. A publish has `transitions` and a
+    `descriptor`, a reorganisation its `elements` in order. `partners` are versions of the plan's other tables,
+    published or drained together (L11)."""
 
     kind: StepKind
     version: int
@@ -136,17 +123,14 @@ class Step:
 
     @property
     def published(self) -> Descriptor:
-        """The descriptor that a publish publishes."""
         assert self.descriptor is not None, "a publish has a descriptor"
         return self.descriptor
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change and the steps there. `base` is the descriptor before it (None: the table is new).
-
-    `partners` are the other tables that it moves, as they are before it, by id: those a foreign key spans (L11).
-    """
+    """A change and its steps. `base` is the table before it (None: new), `partners` the other tables before it
+    (L11)."""
 
     table_id: int
     table: str
@@ -164,12 +148,12 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The elements of the change in words: "index by_dest", or "column a, index by_a"."""
+        """The elements in words: "column a, index by_a"."""
         return listed([*dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move))])
 
     @property
     def headline(self) -> str:
-        """The change in words: "add index by_dest", "change the type of column a (as bigint)"."""
+        """The change in words: "add index by_dest"."""
         words: dict[str, list[str]] = {}
         for move in self.moves:
             if not _is_old_side(move):
@@ -181,7 +165,7 @@ class Plan:
 
     @property
     def table_ids(self) -> tuple[int, ...]:
-        """Every table it moves, in the order in which they are locked (L11)."""
+        """All tables it moves, in lock order (L11)."""
         return tuple(sorted({self.table_id, *(partner.table_id for partner in self.partners)}))
 
     @property
@@ -194,39 +178,34 @@ class Plan:
 
     @property
     def last_reversible(self) -> int:
-        """The last step at which the change may still roll back (X6): of the point of no return only a publish is one,
-        for what a deletion has begun is lost."""
+        """The last step at which the change may still roll back (X6). A deletion that began cannot."""
         at = self.point_of_no_return
         return at if at < len(self.forward) and self.forward[at].kind is StepKind.PUBLISH else at - 1
 
     @property
     def reversible_publishes(self) -> int:
-        """The number of publishes before the point of no return."""
         return sum(step.kind is StepKind.PUBLISH for step in self.forward[: self.point_of_no_return])
 
     @property
     def result(self) -> Descriptor:
-        """The table as the change leaves it."""
         return self.publishes[-1].published
 
     @property
     def results(self) -> tuple[Descriptor, ...]:
-        """Every table as the change leaves it: its own first."""
+        """All tables as the change leaves them, its own first."""
         left = {partner.table_id: partner for partner in self.partners}
         left |= {new.table_id: new for step in self.publishes for new in step.partners}
         return (self.result, *left.values())
 
     @property
     def drops_table(self) -> bool:
-        """True when nothing is left of its table."""
         return any(move.element.kind is Kind.TABLE and move.kind is MoveKind.DROP for move in self.moves)
 
     def makes_needless(self, table_ids: Collection[int]) -> bool:
-        """True when what another change does to these tables goes with the table that this one drops."""
+        """True when dropping the table makes a change of these tables needless."""
         return self.drops_table and set(table_ids) == {self.table_id}
 
     def moving(self, *directions: MoveKind) -> tuple[Element, ...]:
-        """The elements that are added, dropped, .."""
         return tuple(move.element for move in self.moves if move.kind in directions)
 
     def to_json(self) -> Json:
@@ -235,7 +214,20 @@ class Plan:
             "table": self.table,
             "moves": [element_json(move.element) | {"direction": move.kind.value} for move in self.moves],
             "base": None if self.base is None else self.base.to_json(),
-            "forward": [_step_json(step) for step in self.forward],
+            "forward": [
+                {
+                    "kind": step.kind.value,
+                    "version": step.version,
+                    "transitions": [
+                        {"element": element_json(t.element), "before": t.before.value, "after": t.after.value}
+                        for t in step.transitions
+                    ],
+                    "descriptor": step.descriptor.to_json() if step.descriptor else None,
+                    "elements": [element_json(element) for element in step.elements],
+                    "partners": [partner.to_json() for partner in step.partners],
+                }
+                for step in self.forward
+            ],
             "turn": self.point_of_no_return,
             "dangers": [*map(sentence_to_json, self.dangers)],
             "costs": [*map(sentence_to_json, self.costs)],
@@ -245,7 +237,7 @@ class Plan:
 
 
 def _is_old_side(move: Move) -> bool:
-    """A swap leaves a column's old type, or the old placement: it is the same thing for its user."""
+    """A swap drops the old type or placement, which users see as the same thing."""
     return move.kind is MoveKind.DROP and move.element.kind.is_swapped
 
 
@@ -265,7 +257,6 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
 
 
 def with_rows(plan: Plan, rows: int) -> Plan:
-    """The plan, with the number of rows its reorganisation will meet."""
     return replace(plan, rows=rows)
 
 
@@ -273,7 +264,7 @@ def with_rows(plan: Plan, rows: int) -> Plan:
 
 
 def describe(plan: Plan, step: Step) -> str:
-    """A step in words; of several tables, every version it publishes or waits for."""
+    """A step in words."""
     what = listed([*map(str, step.elements)])
     versions = [f"{plan.table}@{step.version}", *map(str, step.partners)]
     if step.kind is StepKind.PUBLISH:
@@ -289,13 +280,13 @@ def describe(plan: Plan, step: Step) -> str:
 
 
 def differences(plan: Plan, step: Step) -> str:
-    """The differences that a version makes: states, and the new names, defaults and types."""
+    """What a version changes: states, names, defaults and types."""
     moved = [str(transition) for transition in step.transitions]
     return listed([*moved, *edits_in(plan, step)]) or Sentence("nothing moves")
 
 
 def edits_in(plan: Plan, step: Step) -> Sequence[str]:
-    """The names, defaults and types that a version gives, or takes back, or its coordination, in words."""
+    """Names, defaults and types that a version gives or takes back, in words."""
     is_back = step not in plan.publishes
     if _coordinated(plan):
         return [(BY_AGAIN if is_back else BY)[step.published.coordination]]
@@ -306,7 +297,7 @@ def edits_in(plan: Plan, step: Step) -> Sequence[str]:
 
 
 def edits(plan: Plan, *, back: bool = False) -> Sequence[str]:
-    """The names, defaults and types that the change gives, or the names and defaults it takes back, in words."""
+    """Names, defaults and types that the change gives or takes back, in words."""
     if back and plan.base is not None:
         return (
             [Sentence("{element} is called so again", element=element) for element in plan.moving(MoveKind.RENAME)]
@@ -339,7 +330,6 @@ def edits(plan: Plan, *, back: bool = False) -> Sequence[str]:
 
 
 def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> Sequence[str]:
-    """The names, defaults and types that one version has and an earlier one has not, in words."""
     if before is None:
         return []
     renamed = (e for e in plan.moving(MoveKind.RENAME) if name_in(before, e) != name_in(after, e))
@@ -381,7 +371,7 @@ def _has_numbers(table: Descriptor, element: Element) -> bool:
 
 
 def _is_bounded(table: Descriptor, element: Element) -> bool:
-    """True of a whole number that takes no more than a narrower type does."""
+    """True for a whole number with the limits of a narrower type."""
     return any(c.id == element.id and c.type in WHOLE and c.length is not None for c in table.columns)
 
 
@@ -402,7 +392,7 @@ BY_AGAIN = {
 
 
 def _coordinated(plan: Plan) -> bool:
-    """True when the change is of the table's coordination, which is changed alone."""
+    """True for a change of the table's coordination, which changes alone."""
     return any(move.kind is MoveKind.ALTER and move.element.kind is Kind.TABLE for move in plan.moves)
 
 
@@ -418,12 +408,12 @@ def name_in(table: Descriptor, element: Element) -> str:
 
 
 def names_of(plan: Plan) -> str:
-    """The tables of a plan as it finds them: "trips and airports"."""
+    """The plan's tables: "trips and airports"."""
     return " and ".join([plan.table, *(partner.name for partner in plan.partners)])
 
 
 def why_no_return(plan: Plan) -> Sentence:
-    """The reason why the change is irreversible, in words (X6)."""
+    """Why the change is irreversible, in words (X6)."""
     step = plan.forward[plan.point_of_no_return]
     if step.kind is StepKind.DELETE:
         return Sentence("the deletion of {pairs} has begun", pairs=pairs_of(step.elements))
@@ -436,10 +426,8 @@ def why_no_return(plan: Plan) -> Sentence:
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
-    """True when publishing this transition can't be taken back (X6).
-
-    A swap can be, as long as the old side is written: it is final when that is delete-only.
-    """
+    """True when publishing this transition is irreversible (X6). A swap is reversible while the old side is
+    written."""
     element, after = transition.element, transition.after
     directions = {move.kind for move in moves if move.element == element}
     if MoveKind.ADD in directions:
@@ -449,14 +437,14 @@ def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
 
 
 def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
-    """True when the change can only go on once this step is done (X6); a deletion: once it has begun."""
+    """True when the change can only go on after this step (X6); after a deletion has begun."""
     if step.kind is StepKind.DELETE:
         return True
     return step.kind is StepKind.PUBLISH and (_are_edits(moves) or any(is_final(moves, t) for t in step.transitions))
 
 
 def point_of_no_return(moves: tuple[Move, ...], steps: Sequence[Step]) -> int | None:
-    """The place of the first step after which the change can only go on; of edits alone it is the last version."""
+    """The first irreversible step; of edits alone the last version."""
     found = [at for at, step in enumerate(steps) if is_point_of_no_return(moves, step)]
     if not found:
         return None
@@ -491,22 +479,8 @@ def element_from_json(body: Mapping[str, Any]) -> Element:
 
 
 def _descriptors(body: Mapping[str, Any]) -> tuple[Descriptor, ...]:
-    """The partners of a plan or a step; those stored before there were any have none."""
+    """The partners; older JSON has none."""
     return tuple(descriptor_from_json(partner) for partner in body.get("partners", ()))
-
-
-def _step_json(step: Step) -> Json:
-    return {
-        "kind": step.kind.value,
-        "version": step.version,
-        "transitions": [
-            {"element": element_json(t.element), "before": t.before.value, "after": t.after.value}
-            for t in step.transitions
-        ],
-        "descriptor": step.descriptor.to_json() if step.descriptor else None,
-        "elements": [element_json(element) for element in step.elements],
-        "partners": [partner.to_json() for partner in step.partners],
-    }
 
 
 def _step(body: Json) -> Step:

@@ -1,4 +1,4 @@
-"""The elements that a statement named when it was planned, and the names that mean others when it is planned again."""
+"""Names of a statement that mean other elements when it is planned again."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from changes.plan.model import MoveKind, Plan, name_in
 
 
 def namesakes(old: Plan, new: Plan) -> list[str]:
-    """The elements of `old` whose names mean other elements in `new`, a plan of the same statement: "table users"."""
+    """Elements of `old` whose names mean others in `new`, a plan of the same statement: "table users"."""
     now = _named(new)
     return [words for words, ids in _named(old).items() if now.get(words, ids) != ids]
 
 
 def _named(plan: Plan) -> dict[str, tuple[int, int]]:
-    """The elements that the plan met, with their tables' ids and their own. A column keeps its number in every type."""
+    """Elements by name, with the ids of table and element. A column keeps its number in every type."""
     found: dict[str, tuple[int, int]] = {f"table {one.name}": (one.table_id, 0) for one in plan.partners}
     if plan.base is None:
         return found

@@ -1,4 +1,4 @@
-"""The rollback from any step before the point of no return (X4), whatever the change moves.
+"""The rollback from any step before the point of no return (X4).
 
     close the run, when one may be open
     b1    what was dropped is public again; what is added and may be written is delete-only
@@ -7,11 +7,8 @@
     delete what the added elements have in the store
     b3    what was added is absent; drain
 
-After a swap, b1 swaps back: old and new are as in the version before it, so that each is written beside the other once
-more. Nothing is filled for that: since the swap, writers have kept the old side complete.
-
-It ends with a descriptor equal to the first one but for its version and the ids used up, which are never used again;
-so do the tables that foreign keys of the change reference, published and drained together with its own (L11).
+After a swap, b1 swaps back. Nothing is filled, since writers have kept the old side complete. The last descriptor
+equals the first but for its version and used ids; so do those of referenced tables (L11).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +21,7 @@ from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, wh
 
 
 def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
-    """The steps from where `published` forward versions are out, back to a table as before."""
+    """The steps back after `published` forward versions."""
     if published == 0:
         return ()
     assert published <= plan.reversible_publishes, f"there is no rollback: {why_no_return(plan)}"
@@ -51,29 +48,24 @@ def _walk(plan: Plan, published: int) -> Iterator[Step]:
         yield drain(here)
     left = tuple(element for element in _added(plan) if state_of(here, element) is not State.ABSENT)
     if left:
-        yield from _deleted(here, left)
-
-
-def _deleted(here: Descriptor, left: tuple[Element, ...]) -> Iterator[Step]:
-    """Remove what was added: its pairs, then itself."""
-    yield Step(StepKind.DELETE, here.version, elements=deletion_order(left))
-    absent = here
-    for element in reversed(left):
-        absent = with_state(absent, element, State.ABSENT)
-    absent = absent.next_version()
-    yield publish(here, absent, left)
-    yield drain(absent)
+        # remove what was added: its pairs, then itself
+        yield Step(StepKind.DELETE, here.version, elements=deletion_order(left))
+        absent = here
+        for element in reversed(left):
+            absent = with_state(absent, element, State.ABSENT)
+        absent = absent.next_version()
+        yield publish(here, absent, left)
+        yield drain(absent)
 
 
 def partners_after(plan: Plan, published: int) -> tuple[Descriptor, ...]:
-    """The plan's other tables when so many of its forward versions are out."""
+    """The plan's other tables after `published` forward versions."""
     now = {partner.table_id: partner for partner in plan.partners}
     now |= {partner.table_id: partner for step in plan.publishes[:published] for partner in step.partners}
     return tuple(now.values())
 
 
 def _may_run(plan: Plan, published: int) -> bool:
-    """True when a reorganisation may be under way while this version is the newest."""
     at = plan.forward.index(plan.publishes[published - 1])
     following = plan.forward[at + 1 : plan.point_of_no_return]
     until = next((n for n, step in enumerate(following) if step.kind is StepKind.PUBLISH), len(following))
@@ -81,7 +73,7 @@ def _may_run(plan: Plan, published: int) -> bool:
 
 
 def _withdrawn(plan: Plan, versions: Sequence[Descriptor]) -> Descriptor:
-    """The first version of the rollback, its number still to come, after these forward versions."""
+    """The first version of the rollback, without its number."""
     here = _hidden(versions[-1], _added(plan))
     for element in _added(plan):
         if element.kind.is_swapped and state_of(here, element) is State.PUBLIC:
@@ -93,7 +85,7 @@ def _withdrawn(plan: Plan, versions: Sequence[Descriptor]) -> Descriptor:
 
 
 def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
-    """The same of a table that foreign keys reference: those added are absent, those dropped public."""
+    """The same for a referenced table: added foreign keys absent, dropped ones public."""
     here = last
     for state, elements in ((State.ABSENT, _added(plan)), (State.PUBLIC, plan.moving(MoveKind.DROP))):
         for element in map(partner_of, referring_to(here, elements)):
@@ -103,7 +95,7 @@ def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
 
 
 def _hidden(here: Descriptor, added: Sequence[Element]) -> Descriptor:
-    """Hides those of the elements that are written: delete-only, a constraint absent."""
+    """Makes written elements delete-only, constraints absent."""
     for element in added:
         if state_of(here, element) is State.WRITE_ONLY:
             lower = State.ABSENT if element.kind is Kind.CONSTRAINT else State.DELETE_ONLY
@@ -112,7 +104,7 @@ def _hidden(here: Descriptor, added: Sequence[Element]) -> Descriptor:
 
 
 def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]) -> Descriptor:
-    """`new`, and what it took the place of, are as in the last version before the swap, filled."""
+    """Both sides of a swap as in the last version before it, filled."""
     hidden = (State.DELETE_ONLY, State.WRITE_ONLY)
     before = next((version for version in reversed(versions) if state_of(version, new) in hidden), None)
     if before is None:
@@ -126,10 +118,8 @@ def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]
 
 
 def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
-    """Names, types, defaults, identities, the order of columns and the coordination as `base` has them.
-
-    A type that takes more is lifted in the last version, so what is taken back has no value that the old one lacks.
-    """
+    """Names, types, defaults, identities, column order and coordination as in `base`. A wider type comes with the last
+    version, so no stored value exceeds the old one."""
     if base is None:
         return here
     columns = {column.id: column for column in base.columns}
@@ -155,7 +145,7 @@ def _edited_back(column: Column, base: Column) -> Column:
 
 
 def moving(plan: Plan) -> tuple[Element, ...]:
-    """The elements that go from state to state."""
+    """The elements that change state."""
     return plan.moving(MoveKind.ADD, MoveKind.DROP)
 
 
@@ -164,6 +154,6 @@ def _added(plan: Plan) -> tuple[Element, ...]:
 
 
 def deletion_order(elements: tuple[Element, ...]) -> tuple[Element, ...]:
-    """Index entries, then columns' values, then rows; a constraint has nothing in the store."""
+    """Index entries, then values, then rows; constraints store nothing."""
     kept = [element for element in elements if element.kind is not Kind.CONSTRAINT]
     return tuple(sorted(kept, key=lambda element: (element.kind is Kind.TABLE, not element.kind.is_index)))

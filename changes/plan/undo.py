@@ -1,8 +1,5 @@
-"""The statement that takes a finished change back: a new change like any other (X7).
-
-What was dropped comes back as a structure; its rows and values do not. Whoever is offered the undo reads that first.
-Names, defaults and types are as they were; what one ALTER TABLE can't say stands beside it.
-"""
+"""The statement that takes back a finished change, as a new change (X7). What was dropped comes back empty, which the
+warning says first."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class Undo:
 
 
 def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
-    """The statement that takes back a change that is done.
-
-    `tables` say what the tables it refers to are called today; without them it is what the change left them as.
-    """
+    """The statement that takes back a change that is done; `tables` give today's names."""
     first = plan.moves[0]
     if first.kind is MoveKind.COMMENT:
         return Undo(_comment_back(plan, first.element))
@@ -95,7 +89,7 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
 
 
 def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
-    """The table that a foreign key references, by the name it has today."""
+    """The table that a foreign key references, by today's name."""
     assert plan.base is not None, "a table that refers to others was there"
     assert foreign_key.references is not None, foreign_key
     if foreign_key.references == plan.table_id:
@@ -118,7 +112,7 @@ def _of_index(plan: Plan, move: Move) -> str:
 
 
 def _comment_back(plan: Plan, element: Element) -> str:
-    """COMMENT ON with the text of before; where an index keeps a constraint, of the one of both that has changed."""
+    """COMMENT ON with the old text."""
     old, new, table = plan.base, plan.result, quoted(plan.table)
     assert old is not None, "what has a comment was there"
     if element.kind is Kind.TABLE and old.comment != new.comment:
@@ -163,27 +157,25 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         if is_for_inserts_only(column)
     ]
     statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(clauses)}" if clauses else apart.pop(0)
+    today = tables.numbered(plan.result.table_id) or plan.result
     for index in used:
-        in_the_way = undone_without(plan.result.index(index.id), _today(plan, tables), tables)
+        in_the_way = undone_without(plan.result.index(index.id), today, tables)
         warning = " ".join([warning, *in_the_way]).strip()
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
     return Undo(statement, warning, tuple(apart))
 
 
-def _today(plan: Plan, tables: Tables) -> Descriptor:
-    """The table as it is now, or as the change left it."""
-    return tables.numbered(plan.result.table_id) or plan.result
-
-
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
-    """The clauses, one for each move; what is dropped with a column needs none."""
+    """A clause for each move; what is dropped with a column needs none."""
     fresh = {element.id for element in plan.moving(MoveKind.ADD) if element.kind.is_column}
     back = {e.id for e in plan.moving(MoveKind.DROP) if e.kind.is_user_column}
     for move in plan.moves:
         element = move.element
         if element.kind is Kind.DERIVED_COLUMN:
-            yield from _type_back(plan, base, move)
+            if move.kind is MoveKind.DROP:
+                old = base.column(ColumnId(move.element.id))
+                yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type_name}"
         elif element.kind is Kind.PLACEMENT:
             yield from _spread_back(plan, base, move, tables)
         elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
@@ -204,12 +196,6 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
                 yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield check_clause(base, base.constraint(ConstraintId(element.id)))
-
-
-def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
-    if move.kind is MoveKind.DROP:
-        old = base.column(ColumnId(move.element.id))
-        yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type_name}"
 
 
 def _spread_back(plan: Plan, base: Descriptor, move: Move, tables: Tables) -> Iterator[str]:
@@ -241,7 +227,7 @@ def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
 
 
 def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
-    """Drop what was added, unless it is dropped with an added column."""
+    """Drops what was added, unless it goes with an added column."""
     if element.kind.is_column:
         yield f"DROP COLUMN {quoted(element.name)}"
         return
@@ -256,7 +242,7 @@ def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
 
 
 def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
-    """The foreign keys that were dropped with the index they refer by: they need it first."""
+    """Foreign keys that were dropped with the index they need."""
     indexes = {index.id for index in _dropped_indexes(plan, base)}
     dropped = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}
     own = (one for one in base.foreign_keys if one.id in dropped and one.references == base.table_id)
@@ -267,7 +253,7 @@ def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
 
 
 def create_table(table: Descriptor) -> str:
-    """CREATE TABLE as it would have to be written today; its indexes and foreign keys are statements of their own."""
+    """CREATE TABLE, without indexes and foreign keys."""
     key = ", ".join(quoted(column.name) for column in table.key_columns)
     lines = [column_text(column, table, in_table=True) for column in table.public_columns]
     lines += [] if table.has_hidden_key else [f"PRIMARY KEY ({key})"]
@@ -284,12 +270,12 @@ def create_table(table: Descriptor) -> str:
 
 
 def _guard(table: Descriptor) -> Index | None:
-    """The index that a table can't be made without, because its rows are spread by columns outside its key."""
+    """The index that the table cannot be made without, since its rows are spread by columns outside its key."""
     return None if table.is_home_in_key else table.key_guard
 
 
 def _spread(table: Descriptor) -> str:
-    """WITH (..), where rows are not spread, or nodes not coordinated, as they are when nobody says so."""
+    """WITH (..) where placement or coordination are not the usual ones."""
     placement, options = table.placement, []
     if placement.sharding_key:
         key = ", ".join(quoted(table.column(column).name) for column in placement.sharding_key)
@@ -308,7 +294,7 @@ def _options(options: Iterable[tuple[str, str]]) -> str:
 
 
 def column_text(column: Column, table: Descriptor, *, in_table: bool = False) -> str:
-    """A column's definition. One that is added to rows can't be NOT NULL without a default."""
+    """A column's definition. An added one cannot be NOT NULL without a default."""
     words = [quoted(column.name), column.type_name]
     if column.identity:
         words.append(identity_clause(column))
@@ -321,7 +307,7 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
 
 
 def identity_clause(column: Column) -> str:
-    """GENERATED .. AS IDENTITY, with the sequence's name and the first number where they are unusual."""
+    """GENERATED .. AS IDENTITY with unusual options."""
     options = [] if column.sequence is None else [f"SEQUENCE NAME {quoted(column.sequence)}"]
     options += [] if column.identity_start == 1 else [f"START WITH {column.identity_start}"]
     listed = f" ({' '.join(options)})" if options else ""
@@ -329,7 +315,7 @@ def identity_clause(column: Column) -> str:
 
 
 def default_clause(column: Column) -> str:
-    """DEFAULT and its expression: in brackets if it is an operation, since the grammar takes not every one without."""
+    """DEFAULT with its expression, an operation in brackets, as the grammar needs it."""
     assert column.default is not None, column
     return f"DEFAULT ({column.default})" if is_operation(column.default) else f"DEFAULT {column.default}"
 
@@ -340,7 +326,7 @@ def check_clause(table: Descriptor, constraint: Constraint) -> str:
 
 
 def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Descriptor) -> str:
-    """The clause of ALTER TABLE that adds a foreign key of `table` to table `references`."""
+    """The clause of ALTER TABLE that adds a foreign key."""
     own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
     there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
     actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}
@@ -350,7 +336,7 @@ def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Desc
 
 
 def create_index(table: Descriptor, index: Index) -> str:
-    """CREATE INDEX for an index of `table`; for one that keeps a primary key or a UNIQUE what adds that."""
+    """CREATE INDEX, or ADD CONSTRAINT for an index that keeps a key."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
     if index.primary or index.is_constraint:
         kind = "PRIMARY KEY" if index.primary else "UNIQUE"

@@ -5,8 +5,8 @@
     change 3   CREATE TABLE ua       table 9
     undo of 1  DROP TABLE "ub"       table 7, whatever another table is called
 
-Names are given anew; ids never are. An element that was dropped, or is no longer as the change left it, has no
-undo: a later change would be lost with it. An undo that would be refused, or would drop more, is not offered either.
+An element that is no longer as the change left it has no undo, which would lose a later change. An undo that would be
+refused, or would drop more, is not offered either.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALTERED = ("type", "length", "default", "identity", "identity_always", "identity
 
 
 class NoUndo(Exception):
-    """No undo can be offered now. Says why."""
+    """Why no undo can be offered."""
 
     def __init__(self, template: str, **values: object) -> None:
         super().__init__(Sentence(template, **values))
@@ -59,7 +59,20 @@ def offer(plan: Plan, view: CatalogView) -> Offer:
             )
         for move in plan.moves:
             _check_as_left(plan, move, today)
-        named = _named_as_today(plan, today)
+        # the plan, with every element that still exists under today's name; a rename keeps the name it took away
+        renamed = {(e.kind.family, e.id) for e in plan.moving(MoveKind.RENAME)}
+        result = _with_names_of(plan.result, today, set())
+        base = None if plan.base is None else _with_names_of(plan.base, result, renamed)
+        last = plan.forward.index(plan.publishes[-1])
+        forward = (*plan.forward[:last], replace(plan.forward[last], descriptor=result), *plan.forward[last + 1 :])
+        kept = (MoveKind.RENAME, MoveKind.DROP)
+        moves = [
+            move
+            if move.kind in kept
+            else replace(move, element=replace(move.element, name=name_in(result, move.element)))
+            for move in plan.moves
+        ]
+        named = replace(plan, table=today.name, moves=tuple(moves), base=base, forward=forward)
     _check_referenced(plan, view)
     undo = undo_of(named, view)
     back = _planned(undo.statement, view)
@@ -69,7 +82,7 @@ def offer(plan: Plan, view: CatalogView) -> Offer:
 
 
 def signature(moves: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
-    """The moves of a plan's JSON by names: those of an undo that brings back what was dropped, whatever its new ids."""
+    """The moves of a plan's JSON by names, which an undo has in common with what it brings back."""
     return {(move["direction"], move["kind"], move["name"]) for move in moves}
 
 
@@ -91,7 +104,7 @@ def _check_as_left(plan: Plan, move: Move, today: Descriptor) -> None:
 
 
 def _found(element: Element, table: Descriptor) -> Descriptor | AnyElement | None:
-    """The element in a version; of a NOT NULL its column. One that is not public counts as gone."""
+    """The element in a version, if public; of a NOT NULL its column."""
     if element.kind is Kind.TABLE:
         return table
     if element.column is not None:
@@ -103,7 +116,7 @@ def _found(element: Element, table: Descriptor) -> Descriptor | AnyElement | Non
 
 
 def _facets(move: Move, found: Any) -> object:
-    """The properties that the change gave an element; its name only if the change renamed it."""
+    """The properties that the change gave; the name only after a rename."""
     if move.element.column is not None:
         return found.not_null
     if move.kind is MoveKind.RENAME:
@@ -122,7 +135,6 @@ def _facets(move: Move, found: Any) -> object:
 
 
 def _bare(one: AnyElement) -> AnyElement:
-    """An element without its names and comments."""
     if isinstance(one, Column):
         return replace(one, name="", comment=None, sequence=None, not_null_constraint=None)
     if isinstance(one, Index):
@@ -131,7 +143,7 @@ def _bare(one: AnyElement) -> AnyElement:
 
 
 def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
-    """An element that comes back reads the columns it read before. Columns of the same names may be others."""
+    """The columns that an element reads must be the same, not namesakes."""
     assert plan.base is not None, "what is dropped was there"
     read = {ColumnId(element.column)} if element.column is not None else set()
     if element.kind is Kind.PLACEMENT:
@@ -147,7 +159,7 @@ def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
 
 
 def _check_referenced(plan: Plan, view: CatalogView) -> None:
-    """A foreign key comes back to the table and the columns that it referred to."""
+    """A foreign key must refer to the same table and columns."""
     for one in _foreign_keys_back(plan):
         if one.references == plan.table_id:
             continue
@@ -173,23 +185,8 @@ def _foreign_keys_back(plan: Plan) -> Iterator[Constraint]:
 # --- today's names
 
 
-def _named_as_today(plan: Plan, today: Descriptor) -> Plan:
-    """The plan, with every element that still exists under today's name; a rename keeps the name it took away."""
-    renamed = {(e.kind.family, e.id) for e in plan.moving(MoveKind.RENAME)}
-    result = _with_names_of(plan.result, today, set())
-    base = None if plan.base is None else _with_names_of(plan.base, result, renamed)
-    last = plan.forward.index(plan.publishes[-1])
-    forward = (*plan.forward[:last], replace(plan.forward[last], descriptor=result), *plan.forward[last + 1 :])
-    kept = (MoveKind.RENAME, MoveKind.DROP)
-    moves = [
-        move if move.kind in kept else replace(move, element=replace(move.element, name=name_in(result, move.element)))
-        for move in plan.moves
-    ]
-    return replace(plan, table=today.name, moves=tuple(moves), base=base, forward=forward)
-
-
 def _with_names_of(table: Descriptor, named: Descriptor, kept: set[tuple[Any, int]]) -> Descriptor:
-    """A column whose type was changed has the name of the one that took its place."""
+    """A column whose type was changed has the name of its twin."""
     columns = {one.number: one.name for one in named.columns} | {one.id: one.name for one in named.columns}
     indexes = {one.id: one.name for one in named.indexes}
     constraints = {one.id: one.name for one in named.constraints}
@@ -224,7 +221,6 @@ def _planned(statement: str, view: CatalogView) -> Plan:
 
 
 def _check_reach(plan: Plan, back: Plan) -> None:
-    """The undo drops and alters only elements that the change has moved."""
     if plan.moves[0].element.kind is Kind.TABLE:
         assert plan.drops_table or back.table_id == plan.table_id, f"{back.title} is not {plan.title}"
         return
@@ -237,7 +233,7 @@ def _check_reach(plan: Plan, back: Plan) -> None:
 
 
 def _key(element: Element) -> tuple[object, int]:
-    """An element by its ids; a NOT NULL by its column, whose constraint has another id each time."""
+    """An element by ids; a NOT NULL by its column, since its constraint gets a new id each time."""
     return (element.kind.family, element.id) if element.column is None else ("not null", element.column)
 
 

@@ -1,8 +1,5 @@
-"""COMMENT ON: one version, in which nothing moves but what a table, or something of it, says about itself.
-
-table, column, index      what pg_class knows
-constraint                CHECK and FOREIGN KEY by themselves; a UNIQUE or PRIMARY KEY beside the index that keeps it
-"""
+"""COMMENT ON: one version, in which nothing moves. Comments of a CHECK or FOREIGN KEY are their own; that of a UNIQUE
+or PRIMARY KEY stands beside its index's."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ Edit = Callable[[Descriptor], Descriptor]
 
 
 def set_comment(action: SetComment, table: Descriptor) -> Draft:
-    """The version with the comment; raises `DdlError`, or `NothingToDo`."""
+    """Raises `DdlError` or `NothingToDo`."""
     element, edit = READERS[action.of](action, table)
     if edit(table) == table:
         raise NothingToDo(f"the comment of {element} is so already, skipping")

@@ -1,11 +1,9 @@
-"""Another coordination: how nodes agree on the version of a table, from lease, both and hash to any of them.
+"""Changes how nodes agree on the version of a table: lease, both or hash.
 
     lease ── both ── hash      each step is one version, drained before the next
 
-Neighbouring versions have a protection in common, so there is always one that bounds whoever knows only the older:
-towards `hash` a version is published beside a predecessor that is leased, towards `lease` beside one of which only
-transactions in flight are left, since the fence is moved at once. Between `lease` and `hash` there is a version with
-both. Nothing moves in the store.
+Neighbouring versions share a protection that bounds nodes which know only the older: towards `hash` the predecessor is
+leased, towards `lease` its fence is moved at once. Nothing moves in the store.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ WARNINGS = {
 
 
 def set_coordination(sketch: Sketch, action: SetCoordination) -> None:
-    """SET (coordination = ..): as many versions as it takes."""
     table, new = sketch.base, action.coordination
     steps = table.coordination.steps_to(new)
     if not steps:

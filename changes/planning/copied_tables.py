@@ -1,12 +1,11 @@
-"""CREATE TABLE (LIKE other ..), written out: a statement that names all it makes, and what has to follow it.
+"""CREATE TABLE (LIKE other ..), written out, and the statements that follow it.
 
     CREATE TABLE b (LIKE a INCLUDING ALL, extra int)
     =>  CREATE TABLE b (id integer NOT NULL, name text NOT NULL, extra int, PRIMARY KEY (id), UNIQUE (name))
         CREATE INDEX ON b (name DESC)
         COMMENT ON COLUMN b.name IS '..'
 
-What is written out is what is planned, stored and shown: the new table has nothing to do with the other one. Only what
-is public is copied, and nothing while a change is moving an element of the table.
+Only public elements are copied, and nothing while a change moves an element of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ IN_USE = "55006"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A table written out: CREATE TABLE, what follows it if that has made one, and notices."""
+    """CREATE TABLE, the statements that follow it, and notices."""
 
     create: str
     afterwards: tuple[str, ...]
@@ -36,7 +35,7 @@ class Copied:
 
 
 def copied(text: str, view: CatalogView) -> Copied:
-    """The one CREATE TABLE in `text`, each LIKE written out; raises `DdlError`. The first table of a name counts."""
+    """The CREATE TABLE in `text`, each LIKE written out; raises `DdlError`."""
     statement = CopyingTable(text)
     pairs = [(_copyable(like, view), like.options) for like in statement.likes]
     return Copied(
@@ -47,7 +46,7 @@ def copied(text: str, view: CatalogView) -> Copied:
 
 
 def _copyable(like: Like, view: CatalogView) -> Descriptor:
-    """The table that is copied. Raises `DdlError` for what is none, or is being changed."""
+    """Raises `DdlError` for an unknown table, and one that is being changed."""
     table = view.table(like.table)
     if like.schema:
         raise unsupported(f"LIKE of a relation of {like.schema}", position=like.position)
@@ -71,7 +70,6 @@ def _no_table(like: Like, view: CatalogView) -> DdlError:
 
 
 def _moving(table: Descriptor) -> Iterator[str]:
-    """The elements that are not public, of those that could be copied."""
     if table.state is not State.PUBLIC:
         yield f"table {table.name}"
     yield from (column.name for column in table.columns if column.state is not State.PUBLIC)
@@ -82,7 +80,6 @@ def _moving(table: Descriptor) -> Iterator[str]:
 
 
 def _in_table(table: Descriptor, options: int) -> list[str]:
-    """Columns, and what else stands in a CREATE TABLE."""
     clauses = [_column(column, table, options) for column in table.public_columns]
     if options & INDEXES and table.declared_key:
         clauses.append(f"PRIMARY KEY ({_listed(table, table.declared_key)})")
@@ -106,7 +103,7 @@ def _column(column: Column, table: Descriptor, options: int) -> str:
 
 
 def _own_indexes(table: Descriptor) -> Iterator[Index]:
-    """Public indexes besides the primary key: a new table has guards of its own."""
+    """Public indexes without those of the primary key and guards."""
     guards = () if table.is_home_in_key else table.key_guards[:1]
     for index in table.public_indexes:
         if not index.primary and index not in guards and not any(table.column(c).is_hidden for c in index.column_ids):
@@ -118,7 +115,6 @@ def _listed(table: Descriptor, columns: Sequence[ColumnId]) -> str:
 
 
 def _afterwards(table: Descriptor, name: str, options: int) -> Iterator[str]:
-    """Statements on the new table, called `name`."""
     if options & INDEXES:
         yield from (_create_index(table, name, one) for one in _own_indexes(table) if not one.is_constraint)
     if options & COMMENTS:
@@ -132,7 +128,7 @@ def _afterwards(table: Descriptor, name: str, options: int) -> Iterator[str]:
 
 
 def _create_index(table: Descriptor, name: str, index: Index) -> str:
-    """CREATE INDEX of the same columns on the new table; its name is chosen anew, as PostgreSQL does."""
+    """CREATE INDEX on the new table, with a new name, as in PostgreSQL."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
     where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {'UNIQUE ' if index.unique else ''}INDEX ON {quoted(name)} ({', '.join(parts)}){where}"

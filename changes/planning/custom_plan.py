@@ -1,24 +1,19 @@
-"""A plan that somebody wrote: a statement, and the steps they would take instead of the planner's.
+"""A plan that a person wrote: a statement, and steps to take instead of the planner's.
 
     {"statement": "CREATE INDEX by_age ON users (age)",
      "steps": ["publish delete-only", "drain", "publish write-only filling", "drain",
                "fill", "verify", "close", "publish public", "drain", "purge"]}
 
-A statement that moves several elements names them: "publish age write-only filling, by_age write-only filling",
-"fill age, by_age"; a reorganisation that names none works on what the planner's own works on. A foreign key moves in
-both its tables, unless one is named: "publish trips_code_fkey write-only in trips". A drain waits for every version
-that was published since the last one.
-
-The planner says what the elements and the table are; the steps say the rest. Nothing is judged
-here: a plan that breaks its data is what `changes.review.check` and the explorer are asked about.
-What `manage.py plan --json` prints is read too: its "plan" has every version written out.
+With several elements steps name them: "publish age write-only filling, by_age write-only filling". A reorganisation
+without names works on the planner's elements. A foreign key moves in both tables, unless one is named: "publish
+trips_code_fkey write-only in trips". A drain waits for all versions since the last one. The "plan" of `manage.py plan
+--json` is read, too. Nothing is judged here: `changes.review.check` and the explorer do that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, Kind, State
@@ -60,11 +55,21 @@ class MalformedPlan(ValueError):
 
 
 def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
-    """The plan that `body` describes; `planned` is the planner. Raises `MalformedPlan`, and what the planner raises."""
+    """The plan in `body`; `planned` is the planner. Raises `MalformedPlan` and the planner's errors."""
     if not isinstance(body, Mapping):
         raise MalformedPlan(Text('a plan is an object with "statement" and "steps"'))
     if isinstance(body.get("plan"), Mapping):
-        return _in_full(body["plan"])
+        try:
+            plan = plan_from_json(body["plan"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            why = Text('"plan" must be as `manage.py plan --json` prints it: {why}', {"why": in_words(error)})
+            raise MalformedPlan(why) from error
+        if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
+            raise MalformedPlan(Text("a plan in full publishes at least once, each time transitions and a descriptor"))
+        if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.point_of_no_return <= len(plan.forward):
+            why = Text("a plan has 1 to {most} steps, and its point of no return is one of them", {"most": STEPS_MAX})
+            raise MalformedPlan(why)
+        return plan
     statement, steps = body.get("statement"), body.get("steps")
     if not isinstance(statement, str) or not isinstance(steps, list) or not all(isinstance(s, str) for s in steps):
         raise MalformedPlan(Text('"statement" is a text, and "steps" a list of texts such as "publish public"'))
@@ -72,7 +77,7 @@ def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
 
 
 def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = None) -> Plan:
-    """The plan's elements with other steps. `point_of_no_return` is the number of that step, counted from 1."""
+    """The plan with other steps. `point_of_no_return` counts steps from 1."""
     if not 1 <= len(steps) <= STEPS_MAX:
         raise MalformedPlan(Text("a plan has 1 to {most} steps, not {n}", {"most": STEPS_MAX, "n": len(steps)}))
     if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
@@ -96,7 +101,7 @@ def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The newest version of each table at a step, and the other tables that were not drained since."""
+    """The newest versions at a step, and the other tables not drained since."""
 
     own: Descriptor | None
     others: Mapping[int, Descriptor]
@@ -116,7 +121,7 @@ class _Newest:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An element of a publish: in both tables of a foreign key, unless one is named."""
+    """An element of a publish, in both tables of a foreign key unless one is named."""
 
     element: Element
     words: list[str]
@@ -136,7 +141,12 @@ def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
     last = newest.own
     if kind is StepKind.PUBLISH:
         parts = [_part(plan, newest, number, part.strip()) for part in rest.split(",")]
-        own = _version(plan, last, number, parts)
+        here = last
+        for part in sorted(parts, key=_columns_around):
+            if last is None or part.concerns(last):
+                here = _with(plan, here, number, part.element, part.words)
+        assert here is not None, "a text has at least one part"
+        own = replace(here, version=(last.version if last else 0) + 1)
         return publish(last, own, moving(plan), _versions_there(plan, newest, number, parts))
     if rest and kind not in RUNS:
         values = {"at": number, "word": kind.value, "text": repr(rest)}
@@ -149,7 +159,7 @@ def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
 
 
 def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Element, ...]:
-    """The elements of a reorganisation: those named, else those that the planner gives this kind."""
+    """The elements of a reorganisation: as named, else the planner's."""
     if rest:
         return tuple(_named(plan, number, name.strip())[0] for name in rest.split(","))
     own = [step.elements for step in plan.forward if step.kind is kind]
@@ -157,7 +167,7 @@ def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Eleme
 
 
 def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
-    """The element that a text begins with, and what follows; a plan with one element needs no name."""
+    """The element that a text begins with, and the rest; a single element needs no name."""
     for element in moving(plan):
         for name in (str(element), element.name):
             if text == name or text.startswith(f"{name} "):
@@ -166,18 +176,8 @@ def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
     raise MalformedPlan(Text("step {at}: {text} names no element; there are: {words}", values))
 
 
-def _version(plan: Plan, last: Descriptor | None, number: int, parts: list[_Part]) -> Descriptor:
-    """The version that "publish STATE", or "publish NAME STATE filling, NAME STATE", means."""
-    here = last
-    for part in sorted(parts, key=_columns_around):
-        if last is None or part.concerns(last):
-            here = _with(plan, here, number, part.element, part.words)
-    assert here is not None, "a text has at least one part"
-    return replace(here, version=(last.version if last else 0) + 1)
-
-
 def _versions_there(plan: Plan, newest: _Newest, number: int, parts: list[_Part]) -> tuple[Descriptor, ...]:
-    """The versions of the tables that foreign keys among the parts reference."""
+    """Versions of the tables that foreign keys among the parts reference."""
     changed = []
     for before in newest.others.values():
         here = before
@@ -190,7 +190,6 @@ def _versions_there(plan: Plan, newest: _Newest, number: int, parts: list[_Part]
 
 
 def _with_side(plan: Plan, here: Descriptor, number: int, part: _Part) -> Descriptor:
-    """The referenced table with its side of a foreign key in the state that the part says."""
     side, state = partner_of(part.element), _state(number, part.element, part.words)
     if state_of(here, side) is not State.ABSENT:
         return with_state(here, side, state)
@@ -210,7 +209,6 @@ def _columns_around(part: _Part) -> int:
 
 
 def _part(plan: Plan, newest: _Newest, number: int, text: str) -> _Part:
-    """An element and the words behind it; the only one needs no name."""
     text, _, table = text.partition(" in ")
     only, word = moving(plan)[0], text.split(" ")[0]
     if len(moving(plan)) == 1 and word != only.name:
@@ -219,23 +217,18 @@ def _part(plan: Plan, newest: _Newest, number: int, text: str) -> _Part:
         element, words = _named(plan, number, text)
         part = _Part(element, words.split(), table.strip())
     if part.table:
-        _check_side(plan, newest, number, part)
+        there = [other.name for other in newest.others.values() if referring_to(other, (part.element,))]
+        if not there:
+            values: Values = {"at": number, "element": part.element.text}
+            raise MalformedPlan(Text("step {at}: {element} is in one table only, and needs no name of it", values))
+        if part.table not in (plan.table, *there):
+            tables: Values = {"one": plan.table, "other": there[0], "table": part.table}
+            values = {"at": number, "element": part.element.text, **tables}
+            raise MalformedPlan(Text("step {at}: {element} is in {one} and {other}, not in {table}", values))
     return part
 
 
-def _check_side(plan: Plan, newest: _Newest, number: int, part: _Part) -> None:
-    there = [other.name for other in newest.others.values() if referring_to(other, (part.element,))]
-    if not there:
-        values: Values = {"at": number, "element": part.element.text}
-        raise MalformedPlan(Text("step {at}: {element} is in one table only, and needs no name of it", values))
-    if part.table not in (plan.table, *there):
-        tables: Values = {"one": plan.table, "other": there[0], "table": part.table}
-        values = {"at": number, "element": part.element.text, **tables}
-        raise MalformedPlan(Text("step {at}: {element} is in {one} and {other}, not in {table}", values))
-
-
 def _state(number: int, element: Element, words: list[str]) -> State:
-    """The state that words say, `filling` or not."""
     states = {state.value: state for state in State if state in possible_states(element.kind)}
     if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
         values: Values = {"at": number, "words": ", ".join(states), "text": repr(" ".join(words))}
@@ -247,7 +240,6 @@ def _state(number: int, element: Element, words: list[str]) -> State:
 
 
 def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, words: list[str]) -> Descriptor:
-    """The version with one element in the state that `words` say."""
     state, is_filling = _state(number, element, words), words[1:] == [FILLING]
     if here is not None and state_of(here, element) is not State.ABSENT:
         _check_uncovered(here, number, element, state)
@@ -283,7 +275,7 @@ def _check_uncovered(here: Descriptor, number: int, element: Element, state: Sta
 
 
 def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> int:
-    """The point of no return (X6), as the planner sets it, unless the plan says otherwise."""
+    """As the planner sets it, unless the plan says otherwise (X6)."""
     found = point_of_no_return(plan.moves, written)
     usual = len(written) if found is None else found
     if asked is None:
@@ -292,17 +284,3 @@ def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> i
         values: Values = {"most": usual + 1, "text": repr(asked)}
         raise MalformedPlan(Text("`turn` is the number of the step of no return: 1 to {most}, not {text}", values))
     return asked - 1
-
-
-def _in_full(body: Mapping[str, Any]) -> Plan:
-    try:
-        plan = plan_from_json(body)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        why = Text('"plan" must be as `manage.py plan --json` prints it: {why}', {"why": in_words(error)})
-        raise MalformedPlan(why) from error
-    if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
-        raise MalformedPlan(Text("a plan in full publishes at least once, each time transitions and a descriptor"))
-    if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.point_of_no_return <= len(plan.forward):
-        why = Text("a plan has 1 to {most} steps, and its point of no return is one of them", {"most": STEPS_MAX})
-        raise MalformedPlan(why)
-    return plan

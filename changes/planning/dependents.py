@@ -1,9 +1,6 @@
-"""A foreign key depends on the referenced table, on its columns and on the index that makes them unique: they stay.
-
-Dropping one of them while a row somewhere may refer by it is refused by name, with what to drop first; a foreign key
-of the table itself that the same statement drops (`leaving`) does not count. An index by which referring rows are
-found may be dropped: the cost is reported.
-"""
+"""What a foreign key depends on stays: the referenced table, its columns and the index that makes them unique. A
+foreign key that the same statement drops (`leaving`) does not count. An index that finds referring rows may be
+dropped, with a warning."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ from storage.integrity.referring import way_to
 
 
 def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -> None:
-    """Before DROP TABLE: no other table refers to it."""
     others = (one for one in table.referenced_by if one.references != table.table_id)
     _refuse(f"table {table.name}", others, table, tables, position)
 
@@ -28,7 +24,6 @@ def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -
 def check_column_is_free(
     column: Column, table: Descriptor, tables: Tables, position: Position, leaving: Collection[ConstraintId] = ()
 ) -> None:
-    """Before DROP COLUMN: nothing refers to its values."""
     referring = (one for one in _staying(table, leaving) if column.id in one.columns)
     _refuse(f"column {column.name} of table {table.name}", referring, table, tables, position)
 
@@ -41,14 +36,14 @@ def check_index_is_free(
     what: str,
     leaving: Collection[ConstraintId] = (),
 ) -> None:
-    """Before an index is dropped: no foreign key refers by it, nor does it guard the key. `what` it is called."""
+    """Refuses to drop an index that a foreign key needs, or that guards the key. `what` it is called."""
     check_not_guard(index, table, position, what)
     referring = (one for one in _staying(table, leaving) if one.index == index.id and index.id != PRIMARY)
     _refuse(what, referring, table, tables, position)
 
 
 def undone_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[str]:
-    """Sentences about foreign keys that refer by an index, for who takes back that a constraint uses it."""
+    """Sentences about foreign keys that need an index, for the undo of USING INDEX."""
     for one in table.referenced_by:
         if one.index == index.id and index.id != PRIMARY:
             yield Sentence(
@@ -60,12 +55,12 @@ def undone_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[
 
 
 def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
-    """A foreign key that refers to `table`, for its users: "foreign key trips_code_fkey of trips"."""
+    """ "foreign key trips_code_fkey of trips"."""
     return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
 
 
 def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> str:
-    """The rows of `table` that are read by these indexes to see whether any refer: "" for no others."""
+    """The rows that are read to find referring ones without these indexes; "" for no others."""
     _, leading = way_to(table, foreign_key.columns, indexes)
     if len(leading) == len(foreign_key.columns):
         return ""
@@ -81,7 +76,7 @@ def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[I
 def slow_without(
     index: Index, table: Descriptor, tables: Tables, leaving: Collection[ConstraintId] = ()
 ) -> Iterator[str]:
-    """Warnings about foreign keys whose rows no other index finds as well when a referenced row is deleted."""
+    """Warnings about foreign keys whose referring rows no other index finds as well."""
     others = [one for one in table.public_indexes if one.id != index.id]
     for one in (foreign_key for foreign_key in table.foreign_keys if foreign_key.id not in leaving):
         then = what_is_read(one, table, others)
@@ -98,7 +93,7 @@ def slow_without(
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
-    """The foreign keys to the table when the foreign keys of its own that leave are dropped."""
+    """The foreign keys to the table, without its own that leave."""
     return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
 
 

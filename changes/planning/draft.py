@@ -1,7 +1,5 @@
-"""The draft of a statement on a table as it is: elements with ids and definitions, before anybody orders them.
-
-`planned` is the table as the statement's own expressions may name it: with its new columns as if they were public.
-"""
+"""The draft of a statement: elements with ids and definitions, not yet in order. `planned` is the table with its new
+columns as if public, for expressions of the statement."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ Edit = Callable[[Descriptor], Descriptor]
 
 @dataclass
 class Sketch:
-    """A draft being made."""
+    """A draft in the making."""
 
     base: Descriptor
     context: Context = field(default_factory=Context)
@@ -148,7 +146,7 @@ class Sketch:
         return self._constraint_name(given, [self.planned.column(column).name for column in columns], "fkey")
 
     def add_foreign_key(self, foreign_key: Constraint, parent: Descriptor) -> Element:
-        """A foreign key as this table bears it, without its partner, and the table that it references."""
+        """Adds this table's side, and the table that it references."""
         partner = self._next_constraint_of(parent)
         whole = replace(foreign_key, partner=partner)
         element = element_of(whole)
@@ -157,7 +155,6 @@ class Sketch:
         return element
 
     def parent_of(self, foreign_key: Constraint) -> Descriptor:
-        """The table that a foreign key of this one references."""
         parents = partners_of((element_of(foreign_key),), self.base, self.tables)
         return parents[0] if parents else self.base
 
@@ -178,11 +175,11 @@ class Sketch:
 
     @property
     def new_constraint_names(self) -> frozenset[str]:
-        """The names that new constraints and indexes take; a column of the same name is another thing."""
+        """Names of new constraints and indexes; columns have other names."""
         return frozenset(one.name for one in (*self.new.values(), *self.used.values()) if not isinstance(one, Column))
 
     def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
-        """PostgreSQL's way of naming, table_columns_word, unless the statement names it."""
+        """The name given, or PostgreSQL's: table_columns_word."""
         also = self.new_constraint_names
         if given != UNNAMED:
             check_constraint_name(given, self.base, also)
@@ -212,7 +209,7 @@ class Sketch:
     # --- reading
 
     def expression(self, sql: Sql, returns: SqlType, what: str, position: Position) -> str:
-        """An expression over the table's columns as descriptors keep it; refused when it reads what is dropped."""
+        """An expression over the table's columns; raises when it reads a dropped one."""
         with placed(sql.source, otherwise=position):
             judge = self.tables.judge
             kept = canonical(self.planned, sql.node or sql.text, returns=returns, what=what, judge=judge)
@@ -221,7 +218,6 @@ class Sketch:
         return kept
 
     def readable(self, name: Name, what: str) -> ColumnId:
-        """A column that something new may depend on."""
         column = next((c for c in self.planned.columns if c.name == name.text), None)
         if column is None:
             hint = perhaps("column", name.text, (c.name for c in self.planned.public_columns))
@@ -239,13 +235,15 @@ class Sketch:
     # --- the result
 
     def draft(self) -> Draft:
+        # new optional columns that a new index or constraint reads: they are written as soon as it is
+        read = {column for new in self.new.values() for column in reads(new)}
         return Draft(
             self.base.table_id,
             self.base.name,
             self.base,
             tuple(self.moves),
             {**self.new, **dict(filter(None, [self.placement]))},
-            covered=self._covered(),
+            covered=frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read),
             late=self._late(),
             swaps=tuple(self.swaps),
             edit=_one_after_the_other(self.edits) if self.edits else None,
@@ -259,13 +257,8 @@ class Sketch:
             there=self.there,
         )
 
-    def _covered(self) -> frozenset[Element]:
-        """New optional columns that a new index or constraint reads: they are written as soon as it is."""
-        read = {column for new in self.new.values() for column in reads(new)}
-        return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
-
     def _late(self) -> frozenset[Element]:
-        """Dropped columns and indexes that a dropped constraint depends on: it is absent before they leave public."""
+        """Dropped columns and indexes that a dropped constraint needs: it is absent before they leave public."""
         dropped = {move.element for move in self.moves if move.kind is MoveKind.DROP}
         constraints = {one.id: one for one in self.base.constraints}
         columns: set[int] = {element.column for element in dropped if element.column is not None}
@@ -294,7 +287,7 @@ def _one_after_the_other(edits: Iterable[Edit]) -> Edit:
 
 
 def refuse_unsorted(column: Column, position: Position) -> None:
-    """A key or an index is made of values whose bytes sort."""
+    """Keys and indexes need types whose bytes sort."""
     if column.type is SqlType.JSON:
         message = 'data type json has no default operator class for access method "btree"'
         raise DdlError(UNDEFINED_OBJECT, message, position=position)
@@ -304,7 +297,7 @@ def refuse_unsorted(column: Column, position: Position) -> None:
 
 
 def placement_name(table: Descriptor, placement: Placement) -> str:
-    """The words for a placement, which has no name: "strcrc32(origin, day)", "strcrc32(id) on 3 storages"."""
+    """A placement in words: "strcrc32(id) on 3 storages"."""
     key = placement.sharding_key or table.primary_key
     spread = f"{placement.function}({', '.join(table.column(column).shown for column in key)})"
     return f"{spread} on {storages_words(placement.storages)}" if placement.storages else spread
@@ -315,14 +308,13 @@ def storages_words(count: int) -> str:
 
 
 def constraint_names(table: Descriptor) -> frozenset[str]:
-    """The names that a new constraint of the table can't have: its own ones, those that an index keeps among them."""
+    """The names of the table's constraints, and of those that indexes keep."""
     own = {one.name for one in table.constraints if one.rule != REFERENCED}
     key = set() if table.has_hidden_key else {table.key_name}
     return frozenset(own | key | {index.name for index in table.indexes if index.unique})
 
 
 def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] = frozenset()) -> None:
-    """Refuse a name that a constraint of the table bears already."""
     if name.text in constraint_names(table) | also:
         message = f'constraint "{name}" for relation "{table.name}" already exists'
         hint = "A name that is given up is free when the change is done: choose another one."
@@ -330,7 +322,7 @@ def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] 
 
 
 def public_index(name: Name, table: Descriptor, *, what: str = "dropped") -> Index:
-    """The index of that name, which must be public."""
+    """The public index of that name; raises `DdlError`."""
     index = next((index for index in table.indexes if index.name == name.text), None)
     if index is None:
         raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
@@ -341,7 +333,7 @@ def public_index(name: Name, table: Descriptor, *, what: str = "dropped") -> Ind
 
 
 def check_public(name: str, what: str, state: State, position: Position) -> None:
-    """Refuse an element that is not public: another change moves it."""
+    """Refuses an element that another change moves."""
     if state is not State.PUBLIC:
         message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
         raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

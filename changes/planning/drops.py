@@ -1,9 +1,6 @@
-"""DROP of several tables or indexes, and DROP .. CASCADE, as statements that are a change each.
-
-Everything is planned before the first is submitted: what cannot be dropped refuses the whole statement. Tables that
-refer come before those they refer to; with CASCADE foreign keys from other tables go first, as do those of a circle.
-PostgreSQL drops them all at once; here one change follows the other.
-"""
+"""DROP of several tables or indexes, and DROP .. CASCADE, as a change each. All are planned before the first is
+submitted, so that the statement is refused as a whole. Referring tables come first; with CASCADE foreign keys from
+other tables go first, as do those of a circle."""
 
 from __future__ import annotations
 
@@ -22,19 +19,21 @@ from changes.planning.planner import make_plan
 
 @dataclass(frozen=True, slots=True)
 class Drops:
-    """The statements, in their order, and what PostgreSQL tells beside them."""
+    """The statements in order, and PostgreSQL's notices."""
 
     statements: tuple[str, ...]
     notices: tuple[str, ...]
 
 
 def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
-    """The statements of a DROP; raises `DdlError` for what cannot be dropped."""
+    """Raises `DdlError`."""
     found, notices = [], []
     views: list[ViewDefinition] = []
     for name in dict.fromkeys(dropping.names):
+        is_table = dropping.what == "TABLE"
+        action: actions.Action = actions.DropTable(name) if is_table else actions.DropIndex(name, actions.UNNAMED)
         try:
-            found.append(resolve(Statement(_action(dropping.what, name), dropping.forgiving), view))
+            found.append(resolve(Statement(action, dropping.forgiving), view))
         except NothingToDo as nothing:
             notices.append(nothing.message)
     if dropping.what == "INDEX":
@@ -55,19 +54,15 @@ def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
 
 
 def _reading(leaving: list[Descriptor], view: CatalogView) -> list[ViewDefinition]:
-    """The views that read one of these tables, and those that read such a view."""
+    """The views that read one of these tables, directly or not."""
     ids = {table.table_id for table in leaving}
     first = [one for one in view.views if any(use.table_id in ids for use in one.tables)]
     known = {one.view_id for one in first}
     return [*first, *(one for one in readers_of(known, view.views))]
 
 
-def _action(what: str, name: actions.Name) -> actions.Action:
-    return actions.DropTable(name) if what == "TABLE" else actions.DropIndex(name, actions.UNNAMED)
-
-
 def _freed(leaving: list[Descriptor], view: CatalogView) -> Iterator[tuple[str, Constraint]]:
-    """The foreign keys from tables that stay, each with its table's name."""
+    """Foreign keys from tables that stay, each with its table's name."""
     ids = {table.table_id for table in leaving}
     for table in leaving:
         for one in table.referenced_by:
@@ -95,7 +90,7 @@ def _in_order(leaving: list[Descriptor]) -> Iterator[str]:
 
 
 def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tuple[Descriptor, Constraint]]:
-    """The foreign keys to a table from others that are left, each with its table, which bears it still."""
+    """Foreign keys to a table from other remaining ones, each with its table."""
     found = []
     for one in table.referenced_by:
         child = None if one.references in (None, table.table_id) else left.get(one.references or TableId(0))
@@ -105,7 +100,7 @@ def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tu
 
 
 def _check(texts: list[str], view: CatalogView, views: Collection[int]) -> None:
-    """Raises the refusal of the first statement that could not be planned where it comes, once `views` are dropped."""
+    """Raises the first refusal, as if `views` had been dropped."""
     known = {table.table_id: table for table in view.tables}
     left = tuple(one for one in view.views if one.view_id not in views)
     for text in texts:

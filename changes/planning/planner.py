@@ -1,9 +1,5 @@
-"""From what a statement asks for to a plan: which versions, in which order, with which reorganisations.
-
-Here it is settled what an action means for the table as it is (ALTER TABLE: `changes.planning.alter.alter_table`).
-The order of versions is the composer's (`changes.planning.stages`); a plan is reviewed
-(`changes.review.check`) before anyone sees it.
-"""
+"""From an action to a plan: versions, their order, and reorganisations. `changes.planning.stages` puts the elements in
+order; `changes.review.check` reviews each plan."""
 
 from dataclasses import replace
 
@@ -55,12 +51,9 @@ def make_plan(
     context: Context | None = None,
     tables: Tables = NO_TABLES,
 ) -> Plan:
-    """The plan of `action` on the table as `descriptor` has it; raises `DdlError`, or `NothingToDo`.
-
-    CREATE TABLE has no descriptor yet: it takes the `table_id` that was reserved for it. `context` says what time it
-    is, for the values that an added column's default gives the rows that are there. `tables` are the others, as they
-    will be when the change begins: those that foreign keys refer to, or refer from.
-    """
+    """The plan of `action` on `descriptor`; raises `DdlError` or `NothingToDo`. CREATE TABLE has no descriptor but a
+    reserved `table_id`. `context` is the time, for defaults of added columns. `tables` are the others as they will be
+    when the change begins."""
     if isinstance(action, actions.CreateTable):
         if descriptor is not None and descriptor.state is not State.ABSENT:
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
@@ -129,7 +122,7 @@ def _create_table(action: actions.CreateTable, table_id: TableId, tables: Tables
 
 
 def _referring(draft: Draft, element: Element, alone: Descriptor, action: actions.CreateTable, tables: Tables) -> Draft:
-    """A new table with foreign keys: those to itself are public with it, the others move in both their tables."""
+    """A new table with foreign keys: those to itself are public with it, others move in both tables."""
     sketch = Sketch(replace(alone, state=State.PUBLIC), tables=tables)
     for foreign_key in action.foreign_keys:
         add_foreign_key(sketch, foreign_key)
@@ -181,7 +174,7 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
 
 
 def _with_constraints(action: actions.CreateTable, table: Descriptor, tables: Tables) -> Descriptor:
-    """CHECK and UNIQUE of a table that nobody has written to hold at once: they are public with it."""
+    """CHECK and UNIQUE of a new table are public with it."""
     sketch = Sketch(table, tables=tables)
     checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
     indexes: list[Index] = []
@@ -237,7 +230,7 @@ def _drop_table(action: actions.DropTable, table: Descriptor, tables: Tables) ->
 
 
 def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft:
-    """A table that is dropped takes its foreign keys along: they are absent before it leaves public."""
+    """Foreign keys of a dropped table are absent before it leaves public."""
     for one in table.foreign_keys:
         check_public(one.name, "constraint", one.state, None)
     foreign_keys = tuple(element_of(one) for one in table.foreign_keys)

@@ -1,8 +1,5 @@
-"""New names: one version, in which nothing moves but what a table, a column, an index or a constraint is called.
-
-Keys in the store hold ids, so a rename touches no pair. A foreign key has one name in both its tables: they change in
-one publish.
-"""
+"""RENAME: one version, in which nothing moves. Stored keys have ids, so a rename touches no pair. A foreign key is
+renamed in both tables in one publish."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ def rename_index(action: RenameIndex, table: Descriptor) -> Draft:
 
 
 def rename_constraint(action: RenameConstraint, table: Descriptor, tables: Tables) -> Draft:
-    """ALTER TABLE .. RENAME CONSTRAINT .. TO. The name of a UNIQUE is its index's, as in PostgreSQL."""
+    """The name of a UNIQUE is its index's, as in PostgreSQL."""
     name = action.constraint
     if any(index.unique and index.name == name.text for index in table.indexes):
         check_constraint_name(action.new, table)
@@ -94,5 +91,4 @@ def _no_such_constraint(name: Name, table: Descriptor) -> DdlError:
 
 
 def _renamed(table: Descriptor, element: Element) -> Draft:
-    """A draft that moves nothing."""
     return Draft(table.table_id, table.name, table, (Move(element, MoveKind.RENAME),))

@@ -1,9 +1,6 @@
-"""Spreading of a table's rows: the sharding key and function that a statement names, held against the table.
-
-Where the key has a column outside the primary key, a row's primary key does not say where it lies, and its own pairs
-keep it from coming twice on one storage only. A unique index over the primary key guards it there: its entry lies in
-one place, whichever storage the row is on.
-"""
+"""Checks the sharding key and function of a statement against its table. With a sharding key outside the primary key,
+a row's own pairs keep its primary key unique on one storage only. A unique index over the primary key guards it: its
+entry lies in one place."""
 
 from __future__ import annotations
 
@@ -30,10 +27,7 @@ from storage.buckets import FUNCTIONS, ShardingFunction
 
 
 def set_sharding(sketch: Sketch, action: SetSharding) -> None:
-    """SET (sharding_key = .., storages = .., ..): rows are copied to their new place, which is then the one read.
-
-    Which storages a row may lie on is a part of where it lies: another number of them is another placement.
-    """
+    """Copies rows to a new placement, which is read then. Another number of storages is another placement."""
     table, old = sketch.base, sketch.base.placement
     function = Name(old.function, action.position) if action.function is None else action.function
     if action.key is None:
@@ -65,7 +59,7 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
 
 
 def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
-    """The index that guards the primary key comes with the first placement that needs it, and stays afterwards."""
+    """The guarding index comes with the first placement that needs it, and stays."""
     table, guard = sketch.base, sketch.base.key_guard
     needs_guard = not set(new.sharding_key) <= set(table.primary_key)
     if needs_guard and guard is None:
@@ -85,7 +79,6 @@ def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
 
 
 def check_function(function: Name) -> ShardingFunction:
-    """The function of that name. Raises `DdlError`."""
     if function.text not in FUNCTIONS:
         message = f'sharding function "{shown(function.text)}" does not exist'
         hint = f"There are: {', '.join(sorted(FUNCTIONS))}."
@@ -94,7 +87,7 @@ def check_function(function: Name) -> ShardingFunction:
 
 
 def check_key(key: Iterable[Name], function: Name, columns: Iterable[Column]) -> tuple[ColumnId, ...]:
-    """The columns of a sharding key, in its order, by which rows can be spread. Raises `DdlError`."""
+    """The columns of a sharding key, in order. Raises `DdlError`."""
     known, found = {column.name: column for column in columns}, []
     for name in key:
         column = known.get(name.text)
@@ -113,13 +106,13 @@ def check_key(key: Iterable[Name], function: Name, columns: Iterable[Column]) ->
 
 
 def check_default_key(columns: Iterable[Column], function: Name) -> None:
-    """Refuse a primary key that the function does not take. The usual one takes all types where no key is named."""
+    """Refuses a primary key that the function does not take. The usual function takes all types."""
     if function.text != STRCRC32.text:
         check_types(columns, function, function.position)
 
 
 def check_types(columns: Iterable[Column], function: Name, position: Position) -> None:
-    """Refuse columns whose values the function makes no bucket of."""
+    """Refuses columns of types that the function does not take."""
     of, listed = check_function(function), list(columns)
     for column in listed:
         if column.type not in of.types:
@@ -132,7 +125,7 @@ def check_types(columns: Iterable[Column], function: Name, position: Position) -
 
 
 def check_not_guard(index: Index, table: Descriptor, position: Position, what: str) -> None:
-    """Refuse to drop the last index that guards the primary key of a table that is spread by other columns."""
+    """Refuses to drop the last index that guards the primary key."""
     left = [one for one in table.key_guards if one.state is State.PUBLIC and one != index]
     if table.is_home_in_key or index not in table.key_guards or left:
         return

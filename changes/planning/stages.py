@@ -12,19 +12,18 @@
     5, ..  -                                         what a dropped constraint used: columns, indexes, one
                                                      stage after the other; [delete], then everything absent
 
-A stage in which nothing moves is left out, so a drop alone begins with its stage 3. New names and defaults come with
-the first version. Nothing irreversible is published before stage 3, when every addition has been verified.
+Empty stages are left out. New names and defaults come with the first version. Nothing irreversible is published before
+stage 3, when every addition has been verified.
 
-A foreign key is a constraint of two tables: when it moves, the table that it references has a new version, too, which
-is published and drained together with the change's own (L11). That of a new table is write-only in both while the table
-is delete-only, and public with it: nobody could write a row that nobody has held against it.
+A moving foreign key gives the referenced table a new version, too, published and drained together (L11). That of a new
+table is write-only in both while the table is delete-only, and public with it: every row is checked.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
+from catalog.elements import ColumnId, Constraint, Derivation, Kind, State, TableId
 from changes.plan.element_states import AnyElement, drain, partner_of, referring_to, with_new, with_state
 from changes.plan.model import (
     Element,
@@ -48,7 +47,7 @@ Edit = Callable[[Descriptor], Descriptor]
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """The change of a column's type: at stage 3 the twin takes the column's place, which is derived backwards then."""
+    """A change of type: at stage 3 the twin takes the column's place, which is derived from it then."""
 
     twin: Element
     old: Element
@@ -59,15 +58,10 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The elements that a statement moves, with every one worked out; the composer puts it in order.
-
-    `new` are the elements that are added, as they are in their first state. `covered` are added optional columns that
-    something added needs written; `late` are what leaves public after the constraints that are dropped with it: columns
-    that these read, indexes that they refer by, a table that refers to others. `edit` gives new names and defaults.
-
-    `partners` are the other tables that foreign keys of this change reference, as they are; `there` is what an added
-    foreign key is in the table it references (this one, perhaps), `edit_there` gives the partners new names.
-    """
+    """The elements that a statement moves. `new` are added elements in their first state, `covered` added optional
+    columns that something added needs written, `late` what leaves public after the constraints that need it. `edit`
+    gives new names and defaults. `partners` are the referenced tables; `there` is an added foreign key's other side,
+    `edit_there` edits the partners."""
 
     table_id: int
     table: str
@@ -88,7 +82,7 @@ class Draft:
 
 
 def compose(draft: Draft) -> Plan:
-    """The plan of everything that `draft` asks for."""
+    """The plan of a draft."""
     forward = tuple(_Steps(draft).steps())
     point = point_of_no_return(draft.moves, forward)
     assert point is not None, "some step is the last that can be taken back"
@@ -109,17 +103,15 @@ def compose(draft: Draft) -> Plan:
 
 
 def rungs_up(element: Element, *, is_covered: bool) -> Rungs:
-    """At which stage an added element reaches which state: those of its kind, and write-only where it is covered."""
+    """The states of an added element by stage; one that is covered becomes write-only."""
     ladder = element.kind.facts.ladder
     stages = {HIDDEN: D, WRITTEN: W, SHOWN: P}
     return {stage: state for stage, state in stages.items() if state in ladder or (state is W and is_covered)}
 
 
 def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: bool = False) -> Rungs:
-    """At which stage a dropped element reaches which state; absent comes for all with pairs at once, once deleted.
-
-    `is_covered`: an index that is late, too, may cover it, and is never ahead of it.
-    """
+    """The states of a dropped element by stage; elements with pairs become absent together. `is_covered`: a late index
+    may cover it, and is never ahead of it."""
     below_public = tuple(reversed(element.kind.facts.ladder[:-1]))
     states = below_public[:-1] if element.kind.has_pairs else below_public
     is_hidden_at_once = W not in states
@@ -131,24 +123,11 @@ def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: b
 
 
 class _Steps:
-    """The steps of a draft, version by version."""
-
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.added = _of(draft.moves, MoveKind.ADD)
         self.dropped = _of(draft.moves, MoveKind.DROP)
         self.filled = _fill_order(element for element in self.added if element.kind.is_filled)
-        self.ladders = self._ladders()
-        self.deleted_at = max((max(self.ladders[e]) for e in self._with_pairs()), default=0)
-        for element in self._with_pairs():
-            self.ladders[element] = {**self.ladders[element], self.deleted_at + 1: A}
-        self.at = dict.fromkeys(self.added, A) | dict.fromkeys(self.dropped, P)
-        self.others: dict[TableId, Descriptor] = {table.table_id: table for table in draft.partners}
-
-    def _with_pairs(self) -> tuple[Element, ...]:
-        return deletion_order(self.dropped)
-
-    def _ladders(self) -> dict[Element, Rungs]:
         up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
         if self.draft.base is None:  # no row can be written before the table is public: nothing is to be verified
             up |= {element: {HIDDEN: W, SHOWN: P} for element in self.added if element.kind is Kind.CONSTRAINT}
@@ -159,7 +138,15 @@ class _Steps:
             element: rungs_down(element, is_late=element in late, is_alone=is_alone, is_covered=is_covered)
             for element in self.dropped
         }
-        return up | down
+        self.ladders = up | down
+        self.deleted_at = max((max(self.ladders[e]) for e in self._with_pairs()), default=0)
+        for element in self._with_pairs():
+            self.ladders[element] = {**self.ladders[element], self.deleted_at + 1: A}
+        self.at = dict.fromkeys(self.added, A) | dict.fromkeys(self.dropped, P)
+        self.others: dict[TableId, Descriptor] = {table.table_id: table for table in draft.partners}
+
+    def _with_pairs(self) -> tuple[Element, ...]:
+        return deletion_order(self.dropped)
 
     def steps(self) -> Iterator[Step]:
         here, edit, edit_there = self.draft.base, self.draft.edit, self.draft.edit_there
@@ -173,7 +160,16 @@ class _Steps:
             edit = edit_there = None
             yield Step(StepKind.PUBLISH, here.version, self._transitions(due), here, partners=partners)
             yield drain(here, partners)
-            yield from self._runs(stage, here)
+            constraints = tuple(element for element in self.added if element.kind is Kind.CONSTRAINT)
+            if stage == WRITTEN and self.filled:
+                yield Step(StepKind.FILL, here.version, elements=self.filled)
+            if stage == WRITTEN and (self.filled or constraints):
+                yield Step(StepKind.VERIFY, here.version, elements=(*self.filled, *constraints))
+                yield Step(StepKind.CLOSE, here.version)
+            if stage == SHOWN and self.filled:
+                yield Step(StepKind.PURGE, here.version, elements=self.filled)
+            if stage == self.deleted_at:
+                yield Step(StepKind.DELETE, here.version, elements=self._with_pairs())
         for later in self.draft.later_edits:
             assert here is not None, "what is edited is there"
             here = later(here).next_version()
@@ -187,7 +183,6 @@ class _Steps:
         due: list[tuple[Element, State]],
         edit: Edit | None,
     ) -> Descriptor:
-        """The next version: everything that is due moves, and the first one has the new names."""
         if before is None:
             table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)
             assert table is not None, "a table that is new is described"
@@ -209,7 +204,7 @@ class _Steps:
         return with_state(here, element, state, filling=is_filling)
 
     def _partners(self, due: list[tuple[Element, State]], edit: Edit | None) -> tuple[Descriptor, ...]:
-        """The next versions of the other tables: of those in which a foreign key moves, or has a new name."""
+        """The next versions of tables in which a foreign key moves or is renamed."""
         changed = []
         for before in self.others.values():
             here = before if edit is None else edit(before)
@@ -226,19 +221,6 @@ class _Steps:
         found = tuple(Transition(element, self.at[element], state) for element, state in due)
         self.at |= dict(due)
         return found
-
-    def _runs(self, stage: int, here: Descriptor) -> Iterator[Step]:
-        """The reorganisations that come when this stage's version is drained."""
-        constraints = tuple(element for element in self.added if element.kind is Kind.CONSTRAINT)
-        if stage == WRITTEN and self.filled:
-            yield Step(StepKind.FILL, here.version, elements=self.filled)
-        if stage == WRITTEN and (self.filled or constraints):
-            yield Step(StepKind.VERIFY, here.version, elements=(*self.filled, *constraints))
-            yield Step(StepKind.CLOSE, here.version)
-        if stage == SHOWN and self.filled:
-            yield Step(StepKind.PURGE, here.version, elements=self.filled)
-        if stage == self.deleted_at:
-            yield Step(StepKind.DELETE, here.version, elements=self._with_pairs())
 
 
 def _leaves_last(due: tuple[Element, State]) -> bool:
@@ -257,7 +239,7 @@ def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:
 
 
 def swapped(here: Descriptor, swap: Swap) -> Descriptor:
-    """The twin, which is public now, in the place and with the name of the old one, which is derived from it now."""
+    """The twin takes place and name of the old column, which is derived from it now."""
     old, twin = here.column(ColumnId(swap.old.id)), here.column(ColumnId(swap.twin.id))
     forwards = twin.derived.expression if twin.derived else None
     new = replace(
@@ -281,10 +263,6 @@ def swapped(here: Descriptor, swap: Swap) -> Descriptor:
         added_with_default=False,
         derived=Derivation(ColumnId(swap.twin.id), swap.backwards, inverse=forwards),
     )
-    return replace(here, columns=_in_place(here.columns, new=new, left=left))
-
-
-def _in_place(columns: tuple[Column, ...], *, new: Column, left: Column) -> tuple[Column, ...]:
-    """SELECT * keeps the order of columns it had."""
-    others = [column for column in columns if column.id != new.id]
-    return (*(new if column.id == left.id else column for column in others), left)
+    # SELECT * keeps the order of columns it had
+    others = [column for column in here.columns if column.id != new.id]
+    return replace(here, columns=(*(new if column.id == left.id else column for column in others), left))

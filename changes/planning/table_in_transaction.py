@@ -1,14 +1,12 @@
 """Tables made inside an explicit transaction, and public at its COMMIT (T9).
 
-Nobody else knows their ids, so they need no ladder and no lease: their first version is public, and becomes visible
-with the rows that were written to them. What else the transaction does with them before that, an index or a constraint,
-is done at once, too: the last version of the plan is taken, and the rows that are there are rewritten.
-Their catalog rows are the transaction's last statements:
+No other session knows their ids, so they need no states and no lease. Later statements on them take the last version
+of their plan at once, and rewrite the rows. Their catalog rows are the transaction's last statements:
 
-    reserve the names (at once, a control transaction of its own)  new_tables.reserve_table, new_tables.alter_tables
+    reserve the names (a control transaction of its own)           new_tables.reserve_table, new_tables.alter_tables
     .. rows of the new tables, without lease and door ..
     `statements_at_commit`, COMMIT                                 in the node's serializable transaction
-    tell the others, or free the names                             new_tables.announce_table, new_tables.free_table
+    announce the table, or free the names                          new_tables.announce_table, new_tables.free_table
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ Sql = tuple[str, tuple[Any, ...]]
 
 
 class OthersTakePart(Exception):
-    """The statement moves a table that other nodes may use: it cannot be undone with the transaction."""
+    """The statement moves a table that other nodes may use, so it cannot be rolled back."""
 
     def __init__(self, table: str) -> None:
         super().__init__(f"table {table} is not one that this transaction has made")
@@ -41,17 +39,15 @@ class OthersTakePart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """The transaction's tables as a statement leaves them; its own comes first.
-
-    `computed` are expressions over the version before, by the ids of the columns that get their values.
-    """
+    """The transaction's tables after a statement, its own first. `computed` are expressions over the version before,
+    by column id."""
 
     tables: tuple[Descriptor, ...]
     computed: Mapping[ColumnId, str] = field(default_factory=dict)
 
 
 def new_table(action: CreateTable, table_id: int, tables: Tables = NO_TABLES) -> Descriptor:
-    """The table as its own transaction uses it: version 1, public from the start."""
+    """Version 1, public from the start."""
     return replace(make_plan(action, None, table_id=table_id, tables=tables).result, version=1)
 
 
@@ -68,13 +64,13 @@ def remade(plan: Plan, own: Collection[int]) -> Remade:
 
 
 def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[Sql]:
-    """Statements to run right before COMMIT, in this order. The first must put one row: else the name was lost.
-
-    The cluster began with `storages`; a storage that is added meanwhile needs no copy of a version that is not on it.
-    """
+    """The statements to run right before COMMIT, in order. The first must put one row: else the name was lost.
+    `storages` is the number with which the cluster began."""
     storages = table.storage_count(storages)
     hashes = (schema_hash(table), sharding_hash(table))
     payload = {"table": table.name, "version": table.version, "who": who}
+    # the fences let its version in. Not undone by a rollback, and harmless then: the id is never used again
+    doors = (f"storage_{number}.fence_{int(table.table_id)}" for number in range(1, storages + 1))
     return [
         (
             "INSERT INTO catalog_table (id, name, version, state, created_at)"
@@ -99,11 +95,5 @@ def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[
             "SELECT catalog_tell(%s::text[], 'table created', %s, %s::jsonb)",
             ([table_stream(table.table_id)], table.name, json.dumps(payload)),
         ),
-        (_open_doors(table, storages), ()),
+        ("SELECT " + ", ".join(f"setval('{door}', {int(table.version)})" for door in doors), ()),
     ]
-
-
-def _open_doors(table: Descriptor, storages: int) -> str:
-    """The fences let its version in. Not undone by a rollback, and harmless then: the id is never used again."""
-    doors = (f"storage_{number}.fence_{int(table.table_id)}" for number in range(1, storages + 1))
-    return "SELECT " + ", ".join(f"setval('{door}', {int(table.version)})" for door in doors)

@@ -1,8 +1,4 @@
-"""The tables there are, for what has to know more than one: a foreign key spans two.
-
-`KnownTables` is a plain value of them; `changes.ddl.resolve.CatalogView` serves as well: the tables as the open changes
-will leave them.
-"""
+"""The tables that a plan may need besides its own. `changes.ddl.resolve.CatalogView` is another implementation."""
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
@@ -22,7 +18,7 @@ Compute = Callable[[Descriptor, str, SqlType], PyValue]
 
 
 class Tables(Protocol):
-    """Where tables are found by name, and by id. A table that is absent has no name any more."""
+    """Finds tables by name and id. An absent table has no name."""
 
     def named(self, name: str) -> Descriptor | None: ...
 
@@ -30,32 +26,28 @@ class Tables(Protocol):
 
     @property
     def sandboxes(self) -> Set[TableId]:
-        """Those on which the lab may break rules: no foreign key may touch them."""
+        """Tables on which the lab may break rules: no foreign key may touch them."""
         ...
 
     @property
     def storages(self) -> StorageCount: ...
 
     @property
-    def views(self) -> tuple[ViewDefinition, ...]:
-        """Those that read the tables: what they read stays."""
-        ...
+    def views(self) -> tuple[ViewDefinition, ...]: ...
 
     @property
     def judge(self) -> Judge | None:
-        """PostgreSQL's word on expressions that are not computed here; without it they are refused."""
+        """Asks PostgreSQL about expressions that are not computed here; without it they are refused."""
         ...
 
     @property
     def compute(self) -> Compute | None:
-        """PostgreSQL's value of an expression that reads no column and is not computed here."""
+        """Asks PostgreSQL for the value of an expression that reads no column."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
-    """These tables, and no others."""
-
     tables: tuple[Descriptor, ...] = ()
     sandboxes: frozenset[TableId] = frozenset()
     storages: StorageCount = AS_BEGUN

@@ -1,7 +1,4 @@
-"""Refusals of plans that take away what views read: columns and tables in their queries, and the types of these.
-
-A name may change: a view refers to ids. PostgreSQL refuses the same, in the same words.
-"""
+"""Refuses plans that take away what views read, in PostgreSQL's words. Names may change: views refer to ids."""
 
 from collections.abc import Iterator
 
@@ -16,11 +13,11 @@ from changes.planning.tables import Tables
 
 
 def refuse_what_views_read(plan: Plan, tables: Tables, position: Position) -> None:
-    """Raises 2BP01 when the plan takes away what a view reads, and 0A000 when it changes the type of that."""
+    """Raises 2BP01 for a column or table that a view reads, and 0A000 for a change of its type."""
     if plan.base is None:
         return
     if plan.result.state is State.ABSENT:
-        readers = [view for view in tables.views if _reads(view, plan.base)]
+        readers = [view for view in tables.views if any(use.table_id == plan.base.table_id for use in view.tables)]
         what, depends = (
             f"table {plan.base.name}",
             [f"view {view.name} depends on table {plan.base.name}" for view in readers],
@@ -53,10 +50,6 @@ def _refuse(what: str, depends: list[str], readers: list[ViewDefinition], positi
         message = f"cannot drop {what} because other objects depend on it: {', '.join(depends)}"
         first = "; ".join(f"DROP VIEW {quoted(view.name)}" for view in readers)
         raise DdlError(DEPENDENT_OBJECTS, message, position=position, hint=f"Drop what reads it first: {first}.")
-
-
-def _reads(view: ViewDefinition, table: Descriptor) -> bool:
-    return any(use.table_id == table.table_id for use in view.tables)
 
 
 def _columns_read(view: ViewDefinition, table: Descriptor) -> Iterator[int]:

@@ -1,10 +1,5 @@
-"""An incident: a range of time, and perhaps a change, as an address that shows what happened then and nothing else.
-
-    /incident/?change=12&from=2026-05-04T12:00:00Z&until=2026-05-04T12:05:10Z
-    /incident/?table=flights&from=..&until=..
-
-What is no longer in the tables of leases and seconds is drawn from the time that was kept with the change.
-"""
+"""An incident: a range of time, and perhaps a change, as an address to share.
+/incident/?change=12&from=2026-05-04T12:00:00Z&until=2026-05-04T12:05:10Z /incident/?table=flights&from=..&until=.."""
 
 from __future__ import annotations
 
@@ -36,8 +31,7 @@ DIGITS_MAX = 9
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """`since` and `until` bound the range, at most `LONGEST`; `tables` are drawn, by id and name, and changes moved
-    `others` in that time as well."""
+    """`tables` are drawn, by id and name; changes moved `others` in that time, too."""
 
     since: datetime
     until: datetime
@@ -48,7 +42,7 @@ class Incident:
 
     @property
     def address(self) -> str:
-        """The query of its address, by which others find the same."""
+        """The query of its address."""
         about: dict[str, str | int] = {}
         if self.change is not None:
             about["change"] = self.change.pk
@@ -67,12 +61,12 @@ class Incident:
 
     @property
     def part(self) -> story.Wanted:
-        """Its part of the cluster's story: nodes that fell belong to it as well."""
+        """Its part of the cluster's story, with the nodes that fell."""
         return story.Wanted(since=self.since, until=self.until)
 
 
 def incident(asked: QueryDict) -> Incident:
-    """The incident that an address asks for. Raises `Change.DoesNotExist`, `Table.DoesNotExist`."""
+    """The incident of an address. Raises `Change.DoesNotExist`, `Table.DoesNotExist`."""
     number = whole_number(asked.get("change", ""), digits_max=DIGITS_MAX)
     if asked.get("change") and number is None:
         raise Change.DoesNotExist
@@ -96,7 +90,7 @@ def incident(asked: QueryDict) -> Incident:
 
 
 def _tables(asked: QueryDict, moved: Sequence[int]) -> tuple[tuple[int, str], ...]:
-    """The named table, or the one that was `moved` last in that time, or else the one that was changed last at all."""
+    """The named table, the one `moved` last in that time, or the one changed last."""
     if asked.get("table"):
         found = table_named(asked["table"])
         if found is None:
@@ -107,7 +101,7 @@ def _tables(asked: QueryDict, moved: Sequence[int]) -> tuple[tuple[int, str], ..
 
 
 def facts_of(shown: Incident) -> Facts | None:
-    """The facts of the range; None when there is no table to draw."""
+    """The facts of the range, perhaps from a change's record; None when there is no table."""
     if not shown.tables:
         return None
     start, end = shown.since.timestamp(), shown.until.timestamp()
@@ -115,15 +109,10 @@ def facts_of(shown: Incident) -> Facts | None:
     kept = windows.kept_of(shown.change) if shown.change is not None and is_late else None
     if kept is not None and kept.start < end and start < kept.end:
         return kept.since(start).until(end)
-    works = [windows.work(one) for one in _changes_in(shown)]
-    facts = reading.read_facts(shown.tables, works, start=start).until(end)
-    seconds = reading.read_seconds(start, end)
-    return replace(facts, end=end, is_live=False, seconds=seconds, is_partial=is_late)
-
-
-def _changes_in(shown: Incident) -> list[Change]:
-    """The changes that moved one of the tables within the range, oldest first."""
     ids = [table_id for table_id, _ in shown.tables]
     found = Change.objects.filter(table_ids__overlap=ids, started_at__lte=shown.until)
     lasting = found.filter(Q(ended_at=None) | Q(ended_at__gte=shown.since))
-    return sorted(lasting.order_by("-started_at")[:WORKS_SHOWN], key=lambda one: one.pk)
+    works = [windows.work(one) for one in sorted(lasting.order_by("-started_at")[:WORKS_SHOWN], key=lambda one: one.pk)]
+    facts = reading.read_facts(shown.tables, works, start=start).until(end)
+    seconds = reading.read_seconds(start, end)
+    return replace(facts, end=end, is_live=False, seconds=seconds, is_partial=is_late)

@@ -1,4 +1,4 @@
-"""Keeps the window of each change that ended, once what followed it belongs into the picture too."""
+"""Keeps the window of each change that ended, once what followed it is known, too."""
 
 import logging
 from datetime import timedelta
@@ -20,11 +20,7 @@ SETTLED = timedelta(seconds=REST_S + 5)
 
 
 def keep_records() -> list[int]:
-    """Write down the windows of changes that ended while they could still be read; says which changes. Once each.
-
-    A change whose window cannot be read does not cost the others theirs. A lease that is deleted meanwhile is in one
-    place or the other: all is read of one moment.
-    """
+    """Writes down windows while they can still be read; returns the changes. An error costs only its own change."""
     is_over = now() - SETTLED
     ended = Change.objects.filter(
         status__in=ENDED,

@@ -1,4 +1,4 @@
-"""The pace of reorganisations on this machine: the last ones that ended, with what the nodes did meanwhile."""
+"""The pace of recent reorganisations on this machine, with the traffic beside them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOW = """
 
 
 def observed() -> Observed:
-    """The grounds of estimates. One that was paused, taken over or throttled says nothing of others."""
+    """The basis of estimates, without runs that were paused, taken over or throttled."""
     kinds = [kind.value for kind in ROWS_PER_S]
     with connection.cursor() as cursor:
         cursor.execute(ENDED, [LOOKED_AT, RunState.DONE.value, kinds, ROWS_LEAST, SEEN_MAX])

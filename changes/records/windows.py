@@ -1,4 +1,4 @@
-"""Windows of time: the tables, changes and times that belong into one picture."""
+"""Windows of time: the tables, changes and times of one picture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECORDS_KEPT = 16
 
 
 def of_change(change: Change) -> Facts | None:
-    """The window of a change that has begun: as it was kept, or as it is now."""
+    """The window of a change that has begun, as kept or as read now."""
     if change.started_at is None:
         return None
     kept = kept_of(change)
@@ -33,7 +33,7 @@ def of_change(change: Change) -> Facts | None:
 
 
 def fresh(change: Change) -> Facts:
-    """The same, read now. What happened after the change does not belong to it."""
+    """The same, read now."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     facts = reading.read_facts(
         named(change.table_ids), [work(change)], start=change.started_at.timestamp() - reading.LEAD_S
@@ -45,7 +45,7 @@ def fresh(change: Change) -> Facts:
 
 
 def _calm_since(change: Change) -> float:
-    """When the last of the changes that moved before this one ended; its own begin when one was still under way."""
+    """The end of the last change before this one; its own start when one was still under way."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     earlier = Change.objects.filter(started_at__lt=change.started_at).exclude(pk=change.pk)
     if earlier.filter(Q(ended_at=None) | Q(ended_at__gte=change.started_at)).exists():
@@ -55,11 +55,8 @@ def _calm_since(change: Change) -> float:
 
 
 def of_table(table_id: int) -> Facts | None:
-    """The window of a table's last changes; None when none has begun.
-
-    Once the newest one has ended and its time was kept, it is shown as it was kept; what came after that is read, as
-    long as statements run.
-    """
+    """The window of a table's last changes; None when none has begun. A kept one is shown as kept, with what came
+    after it while statements run."""
     begun = Change.objects.filter(table_ids__contains=[table_id], started_at__isnull=False).order_by("-started_at")
     changes = list(begun[:CHANGES_SHOWN])
     if not changes:
@@ -74,7 +71,7 @@ def of_table(table_id: int) -> Facts | None:
 
 
 def _with_traffic(kept: Facts) -> Facts:
-    """The window until now, or until the statements ended that ran after it."""
+    """The window until now, or until its statements ended."""
     if reading.last_busy_second(kept.end) <= kept.end:
         return kept
     tables = [(walk.table_id, walk.name) for walk in kept.walks]
@@ -82,7 +79,7 @@ def _with_traffic(kept: Facts) -> Facts:
 
 
 def tables_moved(since: datetime, until: datetime) -> list[int]:
-    """The tables that changes moved within a range of time, that of the newest change first; none of a sandbox."""
+    """The tables that changes moved within a range of time, the newest first; no sandboxes."""
     moving = Change.objects.filter(started_at__lte=until).filter(Q(ended_at=None) | Q(ended_at__gte=since))
     newest_first = moving.order_by("-started_at").values_list("table_ids", flat=True)[:CHANGES_SEARCHED]
     found = dict.fromkeys(table_id for table_ids in newest_first for table_id in table_ids)
@@ -92,8 +89,7 @@ def tables_moved(since: datetime, until: datetime) -> list[int]:
 
 
 def table_of_interest() -> int | None:
-    """The table with a change under way (paused ones last), or else the one that was changed last; a sandbox only
-    when no other table was changed."""
+    """The table with a change under way (paused ones last), else the one changed last; a sandbox only if no other."""
     there = Table.objects.filter(state=Table.State.LIVE, descriptors__isnull=False)
     moving_first = Case(When(status=Status.PAUSED, then=1), When(status__in=MOVING, then=0), default=2)
     for tables in (there.filter(sandbox_of=None), there.exclude(sandbox_of=None)):
@@ -115,14 +111,13 @@ def table_at_rest() -> int | None:
 
 
 def named(table_ids: list[int]) -> list[tuple[int, str]]:
-    """The tables that have a version, in this order, by their names of today."""
+    """The tables that have a version, in this order, by today's names."""
     versions = Descriptor.objects.filter(table_id__in=table_ids).values_list("table_id", flat=True)
     names = dict(Table.objects.filter(pk__in=versions).values_list("id", "name"))
     return [(table_id, names[table_id]) for table_id in table_ids if table_id in names]
 
 
 def kept_of(change: Change) -> Facts | None:
-    """The time that was kept of a change that has ended."""
     if change.status not in ENDED:
         return None
     kept_at = Record.objects.filter(pk=change.pk).values_list("kept_at", flat=True).first()
@@ -131,17 +126,15 @@ def kept_of(change: Change) -> Facts | None:
 
 @lru_cache(RECORDS_KEPT)
 def _facts(change_id: int, _kept_at: datetime) -> Facts:
-    """A record does not change any more."""
     return from_json(Record.objects.get(pk=change_id).facts)
 
 
 def _is_late(change: Change) -> bool:
-    """It ended so long ago that not all of its time can be read any more."""
+    """True when not all of its time can be read any more."""
     return change.ended_at is not None and change.ended_at < now() - timedelta(seconds=SECONDS_KEPT_S)
 
 
 def work(change: Change) -> Work:
-    """A change that has begun, as a band of the picture."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     ended = None if change.ended_at is None else change.ended_at.timestamp()
     return Work(change.pk, change.started_at.timestamp(), ended, change.status)

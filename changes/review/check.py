@@ -1,15 +1,12 @@
-"""Is a plan safe? Asked of every plan before its first version is published, whoever wrote it.
+"""Checks every plan before its first version is published.
 
-The steps are read one by one, once for each element. Faults, each with the clause that breaks:
-
-    two neighbouring versions hold an element in states that may not live together
+    two neighbouring versions hold an element in incompatible states
     two neighbouring versions have no protection in common: leases, or a fence at the newest
     a version, or a reorganisation, follows a publish that was not drained (L9)
-    an element becomes public unfilled, or with the run that fills it still open (R7)
+    an element becomes public unfilled, or with its run still open (R7)
     an element becomes absent with pairs left; tombstones stay behind (R8)
 
-What several elements do to each other is `changes.review.dependencies`'s, what the two sides of a foreign key
-`changes.review.foreign_keys`'.
+Several elements: `changes.review.dependencies`; foreign keys: `changes.review.foreign_keys`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +39,7 @@ MISSING = {
 
 
 class FaultyPlan(Exception):
-    """A plan that must not run. `faults` says where and why."""
+    """A plan that must not run, with its `faults`."""
 
     def __init__(self, plan: Plan, faults: Sequence[Fault]) -> None:
         super().__init__(f"the plan for {plan.title} is not safe: " + "; ".join(map(str, faults)))
@@ -50,7 +47,7 @@ class FaultyPlan(Exception):
 
 
 def review(plan: Plan) -> Plan:
-    """The plan itself; raises `FaultyPlan` when it is not safe."""
+    """Returns the plan; raises `FaultyPlan`."""
     faults = find_faults(plan)
     if faults:
         raise FaultyPlan(plan, faults)
@@ -58,7 +55,6 @@ def review(plan: Plan) -> Plan:
 
 
 def find_faults(plan: Plan) -> list[Fault]:
-    """Every fault of the forward steps."""
     steps = step_faults(moving(plan), plan.base, plan.forward, plan.partners)
     found = [*steps, *plan_faults(plan), *partner_faults(plan)]
     return sorted(found, key=lambda fault: fault.at)
@@ -67,7 +63,7 @@ def find_faults(plan: Plan) -> list[Fault]:
 def step_faults(
     elements: Sequence[Element], base: Descriptor | None, steps: Sequence[Step], partners: Sequence[Descriptor] = ()
 ) -> list[Fault]:
-    """Every fault of steps that begin at `base`, and `partners` beside it, in the order of its steps."""
+    """Faults of steps that begin at `base` and `partners`, in order."""
     alone = [fault for element in elements for fault in _Walk(element, base).faults(steps)]
     versions = [*([] if base is None else [base]), *(s.published for s in steps if s.kind is StepKind.PUBLISH)]
     together = [*version_faults(base, steps), *run_faults(steps, versions)]
@@ -93,7 +89,7 @@ def _coordination_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iter
 
 
 def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
-    """Every version is drained before the next one, before a reorganisation, and before the end."""
+    """Every version is drained before the next one, a reorganisation and the end."""
     is_drained = True
     for at, step in enumerate(steps):
         if step.kind is StepKind.DRAIN:
@@ -110,7 +106,7 @@ def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
 
 
 class _Walk:
-    """The knowledge of one element while the steps are read."""
+    """One element while the steps are read."""
 
     def __init__(self, element: Element, base: Descriptor | None) -> None:
         self.element = element
@@ -157,7 +153,7 @@ class _Walk:
             yield Fault(at, (self.element.kind.facts.unfilled_breaks,), why)
 
     def arrive(self, descriptor: Descriptor, after: State) -> None:
-        """The element is in a new state; some states leave something to be done."""
+        """The element's new state, and the duties it brings."""
         if self.state is State.ABSENT and self.element.kind.facts.unfilled_breaks and self.may_have_rows:
             self.needs_fill = True
         if after is not State.ABSENT and self.element.kind.has_pairs:

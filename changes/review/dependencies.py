@@ -1,4 +1,4 @@
-"""The rules for plans that move several elements (protocol section 4): what each one alone may do, and all may not.
+"""Rules for plans that move several elements (protocol section 4).
 
 version by version   an index is never ahead of a column that it covers
                      a constraint is absent before a column that it reads leaves public
@@ -30,10 +30,19 @@ Numbered = tuple[int, Descriptor]
 
 
 def version_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[Fault]:
-    """Faults of elements of one version, or of two that are in use together."""
+    """Faults of one version, or of two that are in use together."""
     versions = [(at, step.published) for at, step in enumerate(steps) if step.kind is StepKind.PUBLISH]
     for at, version in versions:
-        yield from _ahead(at, version)
+        for index in version.indexes:
+            for column in _columns(version, reads(index)):
+                if RANK[index.state] > RANK[column.state]:
+                    states: Values = {"before": STATES[index.state], "after": STATES[column.state]}
+                    why = Text(
+                        "index {index} is {before} while column {column} is {after}: a node that may not write {column}"
+                        " leaves an entry with a value that the row does not have",
+                        {"index": index.name, "column": column.name, **states},
+                    )
+                    yield Fault(at, ("C5",), why)
         yield from _too_early(at, version)
         yield from _two_types(at, version)
         yield from _placed(at, version)
@@ -42,19 +51,6 @@ def version_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[F
         yield from _still_read(at, before, after)
         yield from _forgotten(at, before, after)
         yield from _another_type(at, before, after)
-
-
-def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
-    for index in version.indexes:
-        for column in _columns(version, reads(index)):
-            if RANK[index.state] > RANK[column.state]:
-                states: Values = {"before": STATES[index.state], "after": STATES[column.state]}
-                why = Text(
-                    "index {index} is {before} while column {column} is {after}: a node that may not write {column}"
-                    " leaves an entry with a value that the row does not have",
-                    {"index": index.name, "column": column.name, **states},
-                )
-                yield Fault(at, ("C5",), why)
 
 
 def _too_early(at: int, version: Descriptor) -> Iterator[Fault]:
@@ -88,7 +84,7 @@ def _two_types(at: int, version: Descriptor) -> Iterator[Fault]:
 
 
 def _placed(at: int, version: Descriptor) -> Iterator[Fault]:
-    """Exactly one placement is read, and a primary key is kept unique in each that rows are put into."""
+    """Exactly one placement is read, and a primary key is unique in each that rows are put into."""
     read = [placement for placement in version.placements if placement.state is State.PUBLIC]
     if len(read) != 1:
         why = Text("{n} placements are public: a row is read {n} times", {"n": len(read)})
@@ -107,7 +103,7 @@ def _placed(at: int, version: Descriptor) -> Iterator[Fault]:
 
 
 def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
-    """A column leaves public while one of the two versions in use still holds a constraint that reads it."""
+    """A column leaves public while a constraint in one of the two versions in use reads it."""
     states = {column.id: column.state for column in after.columns}
     for column in before.public_columns:
         state = states.get(column.id, State.ABSENT)
@@ -132,7 +128,7 @@ def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Faul
 
 
 def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
-    """A twin takes a column's place: older nodes read the old one still, so it must follow the twin."""
+    """A twin takes a column's place: the old one, which older nodes read, must follow it."""
     now = {column.id: column for column in after.columns}
     for twin in before.columns:
         taken = now.get(twin.id)
@@ -150,10 +146,7 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
 
 
 def _another_type(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
-    """A column changes its type in place only where the new one takes every value that is stored, as it is.
-
-    Nor may a node of the new version write a whole number that the type of the version before has no room for.
-    """
+    """A type changes in place only where it takes all stored values, and writes none that the old one lacks."""
     now = {column.id: column for column in after.columns}
     for was in before.columns:
         new = now.get(was.id)
@@ -177,7 +170,6 @@ def _another_type(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fa
 
 
 def run_faults(steps: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator[Fault]:
-    """The order in which a reorganisation goes over its elements."""
     filled: set[Element] = set()
     deleted: set[Element] = set()
     for at, step in enumerate(steps):
@@ -231,7 +223,6 @@ def _out_of_order(at: int, step: Step, ranks: Sequence[int], why: Text) -> Itera
 
 
 def plan_faults(plan: Plan) -> Iterator[Fault]:
-    """Faults that only the plan as a whole shows."""
     yield from _contradictions(plan)
     yield from _irreversible(plan)
     yield from _unsaid(plan)
@@ -254,7 +245,7 @@ def _contradictions(plan: Plan) -> Iterator[Fault]:
 
 
 def _irreversible(plan: Plan) -> Iterator[Fault]:
-    """Nothing is lost before it is known that everything fits (X6)."""
+    """Nothing is lost before all additions are verified (X6)."""
     first = point_of_no_return(plan.moves, plan.forward)
     if first is not None and plan.point_of_no_return > first:
         why = Text(
@@ -267,7 +258,10 @@ def _irreversible(plan: Plan) -> Iterator[Fault]:
     for at, step in enumerate(plan.forward):
         if step.kind is StepKind.VERIFY:
             unverified -= set(step.elements)
-        lost = _lost(plan, step, dropped)
+        if step.kind is StepKind.DELETE:
+            lost = [element for element in step.elements if element in dropped]
+        else:
+            lost = [t.element for t in step.transitions if t.element in dropped and is_final(plan.moves, t)]
         if lost and unverified:
             why = Text(
                 "{lost} is given up before {elements} is verified: if that fails, nothing is as before (X6)",
@@ -277,14 +271,8 @@ def _irreversible(plan: Plan) -> Iterator[Fault]:
             yield Fault(at, (), why)
 
 
-def _lost(plan: Plan, step: Step, dropped: set[Element]) -> list[Element]:
-    if step.kind is StepKind.DELETE:
-        return [element for element in step.elements if element in dropped]
-    return [t.element for t in step.transitions if t.element in dropped and is_final(plan.moves, t)]
-
-
 def _unsaid(plan: Plan) -> Iterator[Fault]:
-    """Versions that are not each other's successors, or move what the plan does not name."""
+    """Versions that do not follow each other, or move what the plan does not name."""
     before = plan.base
     for at, step in enumerate(plan.forward):
         if step.kind is not StepKind.PUBLISH:
@@ -306,7 +294,7 @@ def _unsaid(plan: Plan) -> Iterator[Fault]:
 
 
 def _transitions(plan: Plan, before: Descriptor | None, after: Descriptor) -> Iterator[Transition]:
-    """Everything that differs in state between two versions; a NOT NULL by the element that names its column."""
+    """Differences in state between two versions."""
     named = {(move.element.kind.family.value, move.element.id): move.element for move in plan.moves}
     found = {} if before is None else _elements(before)
     found |= {key: one for key, one in _elements(after).items() if key not in found}

@@ -1,10 +1,10 @@
-"""The two sides of a foreign key: it is one element, in two tables' descriptors (L11).
+"""The two sides of a foreign key are one element, in two descriptors (L11).
 
     trips@4     FOREIGN KEY   write-only  ──┐ the same state, name, columns,
     airports@3  REFERENCED    write-only  ──┘ in every version that is published
 
-With one side missing a row is written that refers to nothing, or goes though it is referred to (C6). What a foreign key
-depends on stays public as long as it is there, and its table leaves public after it.
+With one side missing, a row could refer to nothing, or a referenced row could go (C6). What a foreign key needs stays
+public as long as it, and its table leaves public after it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ Named = tuple[int, int, int, int]
 
 
 def side_faults(base: Descriptor | None, partners: Sequence[Descriptor], steps: Sequence[Step]) -> Iterator[Fault]:
-    """Where the two sides of a foreign key part, in steps over `base` and the other tables."""
+    """Faults where the two sides differ, in steps over `base` and the other tables."""
     before: dict[int, Descriptor] = {table.table_id: table for table in (*([base] if base else ()), *partners)}
     readable = {table.table_id for table in before.values() if table.state is State.PUBLIC}
     for at, step in enumerate(steps):
@@ -70,7 +70,7 @@ def _parted(at: int, before: Known, after: Known) -> Iterator[Fault]:
 
 
 def _ends(known: Known) -> dict[Named, Ends]:
-    """Every foreign key that has a side in one of the tables."""
+    """The foreign keys with a side in one of the tables."""
     found: dict[Named, Ends] = {}
     for table in known.values():
         for one in (*table.foreign_keys, *table.referenced_by):
@@ -99,10 +99,8 @@ def _table(table: Descriptor | None, table_id: int) -> str:
 
 
 def _unsupported(at: int, before: Known, after: Known, readable: Collection[int]) -> Iterator[Fault]:
-    """Something that a foreign key needs leaves public while a version in use has the foreign key.
-
-    A table that was not `readable` yet leaves nothing: it is new, and nodes find it empty (L13).
-    """
+    """Something that a foreign key needs leaves public while a version in use has it. A table that was not `readable`
+    yet does not count: it is new and empty (L13)."""
     for table_id, table in after.items():
         old = before.get(table_id, table)
         if table_id in before and old == table:
@@ -120,7 +118,7 @@ def _unsupported(at: int, before: Known, after: Known, readable: Collection[int]
 
 
 def _lost_index(at: int, table: Descriptor, referenced: Sequence[Constraint]) -> Iterator[Fault]:
-    """`referenced` are in the newest version or the one before: each must find what it refers by in both."""
+    """The newest version and the one before must both have the index."""
     for one in referenced:
         index = next((i for i in table.indexes if i.id == one.index), None)
         if one.index == PRIMARY and set(one.columns) == set(table.primary_key):
@@ -167,13 +165,13 @@ def partner_faults(plan: Plan) -> Iterator[Fault]:
 
 
 def _without(table: Descriptor, own: set[tuple[int, int]], as_in: Descriptor) -> Descriptor:
-    """The table without its sides of the plan's foreign keys; the number and the ids used up are those of `as_in`."""
+    """The table without its sides of the plan's foreign keys, with the number and used ids of `as_in`."""
     left = tuple(one for one in table.constraints if (table.table_id, one.id) not in own)
     return replace(table, version=as_in.version, constraints=left, next_constraint_id=as_in.next_constraint_id)
 
 
 def drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
-    """Every version of another table is drained before the next step, like the change's own (L11)."""
+    """Every version of another table is drained before the next step (L11)."""
     left: dict[int, Descriptor] = {}
     for at, step in enumerate(steps):
         if step.kind is StepKind.DRAIN:

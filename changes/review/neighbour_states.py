@@ -1,15 +1,12 @@
-"""The states of an element that may live together, as two nodes one version apart may hold them.
+"""The states of an element that nodes one version apart may hold (protocol section 4).
 
-Protocol section 4: for every kind of element the pairs of states that break a clause when
-some node is in the one and another in the other, and how they break it. They follow from the
-facts of the kind (`catalog.kinds`). Both directions are meant: a drop is a mirrored add.
+They follow from the facts of the kind (`catalog.kinds`). Both directions are meant: a drop is a mirrored add.
 
     index    absent ── delete-only ── write-only ── public      each neighbour is safe
                └────────C3───────────────┘  │          │
                             └───────────────┼──C4──────┘        each jump is not
 
-`changes.review.check` reads a plan against it. The planner refuses a plan with an unsafe step;
-the lab runs it and shows what happens.
+The planner refuses an unsafe step; the lab runs it and shows what happens.
 """
 
 from collections.abc import Mapping
@@ -28,7 +25,7 @@ Pair = frozenset[State]
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """Why two states may not live together: the clauses that break, and a story in which they do."""
+    """The clauses that break when two states are held at once, and a story in which they do."""
 
     clauses: tuple[str, ...]
     witness: Text
@@ -36,8 +33,6 @@ class Danger:
 
 @dataclass(frozen=True, slots=True)
 class UnsafeStep:
-    """One element's step that a plan may not take."""
-
     kind: Kind
     name: str
     before: State
@@ -75,10 +70,7 @@ LACKED: Mapping[Family, Text] = {
 
 
 def _danger(kind: Kind, states: Pair) -> Danger | None:
-    """The danger of two states, as it follows from the facts of the kind.
-
-    Where nobody reads yet, so that nothing is lacked, what was left of a derived element is met by its own nodes (C5).
-    """
+    """Without readers nothing is missed, and leftovers of a derived element are met by its own nodes (C5)."""
     facts = kind.facts
     is_left = A in states and bool(states & {W, P}) and bool(facts.left_breaks)
     is_lacked = P in states and bool(states & {A, D}) and bool(facts.unfilled_breaks)
@@ -119,7 +111,7 @@ ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
 
 
 def danger(kind: Kind, one: State, other: State) -> Danger | None:
-    """The danger when nodes hold an element in these two states at once; None when nothing does."""
+    """The danger when nodes hold an element in these two states at once, or None."""
     if one is other:
         return None
     return DANGERS[kind].get(frozenset({one, other}))

@@ -1,11 +1,10 @@
-"""Approval by a second person, where the cluster asks for it (CHANGES_NEED_APPROVAL).
+"""Approval by a second person (CHANGES_NEED_APPROVAL).
 
-    submitted --> awaiting approval --approve--> queued, behind whoever came meanwhile --> ..
+    submitted --> awaiting approval --approve--> queued, behind those that came in between --> ..
                         |--reject, cancel--> cancelled
 
-An unapproved change is in no queue: nobody waits for it, and nobody is planned on what it would leave. So it is planned
-again when it is approved, on what those before it will leave; its names stand for what they stood for when it was
-submitted (L12). Only the name of a table that it is to create is taken from the start.
+An unapproved change is in no queue, and no plan depends on it. It is planned again when approved; its names mean what
+they meant at submission (L12). Only the name of a new table is taken from the start.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ MAY_APPROVE = "changes.approve_change"
 
 
 class NoReason(ChangeError):
-    """A rejection says why."""
+    """A rejection needs a reason."""
 
 
 def approve(change_id: int, *, who: str, why: str = "") -> None:
-    """Let the change into the queues of its tables. Raises `ChangeError`, also when it cannot be applied any more."""
+    """Queues the change. Raises `ChangeError`, also when it can no longer be applied."""
     with _awaiting(change_id, who) as (change, cursor):
         try:
             plan = _plan_now(change)
@@ -67,7 +66,7 @@ def approve(change_id: int, *, who: str, why: str = "") -> None:
 
 
 def reject(change_id: int, *, who: str, why: str) -> None:
-    """End the change before it begins. Raises `ChangeError`; without a reason `NoReason`."""
+    """Ends the change before it begins. Raises `ChangeError`; without a reason `NoReason`."""
     if not why.strip():
         raise NoReason("a rejection needs a reason: the submitter will want to know")
     with _awaiting(change_id, who) as (change, cursor):
@@ -77,10 +76,7 @@ def reject(change_id: int, *, who: str, why: str) -> None:
 
 @contextmanager
 def _awaiting(change_id: int, who: str) -> Iterator[tuple[Change, Any]]:
-    """The change under the locks of a submission and of its row, when this person may decide about it.
-
-    Raises `NoSuchChange`, `ChangeError`.
-    """
+    """The change under the locks of submissions and of its row. Raises `NoSuchChange`, `ChangeError`."""
     with answered_in_time(f"change {change_id} is as it was"), control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         change = Change.objects.select_for_update().filter(pk=change_id).first()
@@ -102,11 +98,7 @@ def _decide(change: Change, cursor: Any, who: str, why: str, *, is_approved: boo
 
 
 def _plan_now(change: Change) -> Plan:
-    """The plan on the tables as the changes in the queues will leave them; that of a new table that
-    refers to no other stays as it is.
-
-    Raises `DdlError`, also when a name that it gives was taken since, and `NothingToDo`.
-    """
+    """The plan on the tables as the queue will leave them. Raises `DdlError` and `NothingToDo`."""
     plan, view = plan_from_json(change.plan), tables_ahead.catalog_view()
     if plan.base is not None or plan.partners:
         tables = AsNamed(view, names_from_json(change.names))

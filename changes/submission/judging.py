@@ -1,10 +1,10 @@
-"""PostgreSQL's word on an expression of a schema: asked by way of a generated column of a temporary table, undone.
+"""Asks PostgreSQL about an expression of a schema, by a generated column of a temporary table, rolled back.
 
     CREATE TEMP TABLE "trips" ("id" bigint, "doc" jsonb)                     the table's public columns, no rows
     SELECT jsonb_.. FROM ..                                                  names, and what the reader role may call
     ALTER TABLE .. ADD value boolean GENERATED ALWAYS AS (jsonb_..) STORED   its type; 42P17 where it is not immutable
 
-What is kept is the text that PostgreSQL has of it then: constants are those of this moment, whatever is read as one.
+The text is kept as PostgreSQL prints it, with constants as they are read now.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ WHERE d.adrelid = %s::regclass AND a.attname = %s
 
 
 def judge(table: Descriptor, text: str, returns: SqlType, style: TimeStyle = PLAIN) -> str:
-    """`expressions.rows.Judge`, for literals as a session of this style reads them. Raises `SqlError`."""
+    """`expressions.rows.Judge`, for literals in this session's style. Raises `SqlError`."""
     with transaction.atomic(), connection.cursor() as cursor:
         undo = transaction.savepoint()
         try:
@@ -87,7 +87,7 @@ def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType, style: 
 
 
 def _ask(cursor: Any, before: str, text: str, after: str) -> None:
-    """Run a statement with the expression in it; what it refuses has its place in the expression."""
+    """Runs a statement with the expression in it; errors get their place in the expression."""
     try:
         cursor.execute(before + text + after)
     except DatabaseError as error:
@@ -103,7 +103,7 @@ def _ask(cursor: Any, before: str, text: str, after: str) -> None:
 
 
 def _check_names(cursor: Any, text: str) -> None:
-    """Refuse functions by their names, where privileges do not."""
+    """Refuses functions by name, where privileges do not."""
     cursor.execute(FUNCTION_NAMES_SQL)
     allowed = {name for name, is_allowed in cursor.fetchall() if is_allowed}
     for name in sorted(functions_of(text)):

@@ -1,10 +1,6 @@
-"""Tables made inside a transaction (T9): their names are reserved, then announced or freed.
-
-A reservation is a row of its own, beside the catalog's: the transaction's snapshot may be older than it, so that the
-transaction could not change a row which was put with it.
-
-What is planned there is `changes.planning.table_in_transaction`.
-"""
+"""Tables made inside a transaction (T9): their names are reserved, then announced or freed. A reservation is a row
+beside the catalog's, which the transaction's older snapshot could not change. Plans are in
+`changes.planning.table_in_transaction`."""
 
 from __future__ import annotations
 
@@ -43,10 +39,7 @@ TABLE_CREATED = "table created"
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A table that a transaction is making: its id, what is to be made with every name settled, and what comes of it.
-
-    `made` has the table itself, and those of the transaction to which it refers.
-    """
+    """A table that a transaction is making: its id, the resolved action, and the tables it makes or refers to."""
 
     table_id: int
     action: CreateTable
@@ -63,15 +56,10 @@ def reserve_table(
     token: UUID | None = None,
     temporary: bool = False,
 ) -> Reserved:
-    """Take the names of a table that a transaction of this node is making, and of its unique indexes.
-
-    A `temporary` table has none that others could take, and asks for no approval. Those of tables that the transaction
-    has `dropped` again are its to give: none of them will be there. Where the answer is lost, `free_unanswered` frees
-    by the `token` what may have been taken.
-
-    Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait),
-    `NothingToDo`, and `OthersTakePart` when it refers to a table that is not one of the transaction's `own`.
-    """
+    """Takes the names of a table that a transaction of this node is making, and of its unique indexes. A `temporary`
+    table takes none, and needs no approval. Names of `dropped` tables of the transaction are free to it.
+    `free_unanswered` frees by the `token` when the answer is lost. Raises `DdlError` (42P07, or 55000 where changes
+    need approval), `NothingToDo`, and `OthersTakePart` for a reference to a table outside of `own`."""
     if settings.CHANGES_NEED_APPROVAL and not temporary:
         raise DdlError(
             NOT_READY,
@@ -96,10 +84,8 @@ def reserve_table(
 def alter_tables(
     statement: Statement, *, own: Sequence[Descriptor], dropped: Collection[int] = (), temporary: bool = False
 ) -> Remade:
-    """A statement on tables that a transaction has made, its `own`; names that it gives are taken at once.
-
-    Raises `DdlError`, `NothingToDo`, and `OthersTakePart` when it moves another table.
-    """
+    """A statement on tables that a transaction has made, its `own`; new names are taken at once. Raises `DdlError`,
+    `NothingToDo`, and `OthersTakePart` when it moves another table."""
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         view = _private_view(own) if temporary else _view_of(own, dropped)
@@ -123,12 +109,12 @@ TEMPORARY = "pg_temp."
 
 
 def _private_view(own: Sequence[Descriptor]) -> CatalogView:
-    """The temporary tables of a session, and no others: their names are its own."""
+    """The temporary tables of a session, whose names are its own."""
     return CatalogView(tuple(own), storages=tables_ahead.storage_count_now(), is_private=True, judge=judge)
 
 
 def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
-    """True for a statement about one of these tables, or about an index of one."""
+    """True for a statement about one of these tables or their indexes."""
     action, view = statement.action, CatalogView(tuple(own))
     if isinstance(action, CreateTable):
         return False
@@ -138,28 +124,25 @@ def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
 
 
 def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> CatalogView:
-    """The tables there are, as a transaction sees them that has made `own`, and others that it has `dropped`."""
+    """The tables as a transaction sees them that has made `own` and `dropped` others."""
     view = tables_ahead.catalog_view(making={*(table.table_id for table in own), *dropped})
     return replace(view, tables=(*view.tables, *own))
 
 
 def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:
-    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`."""
+    """A DROP of several, or with CASCADE, as a change each; raises `DdlError`."""
     return drops_of(read_drop(text), _seen(own))
 
 
 def _seen(own: Sequence[Descriptor]) -> CatalogView:
-    """The tables as a session names them: its `own` hide others."""
+    """The session's `own` tables hide others of their names."""
     view, hidden = _view_of(own), {table.name for table in own}
     return replace(view, tables=(*own, *(table for table in view.tables if table.name not in hidden)))
 
 
 def in_utc(text: str, style: TimeStyle, *, own: Sequence[Descriptor] = ()) -> str:
-    """The statement with the literals that this session's settings read otherwise as every session reads them.
-
-    Raises `DdlError` for a type change that would read the zone for each row, and for such a literal in an expression
-    that PostgreSQL alone computes, whose places are not known here.
-    """
+    """The statement with literals as all sessions read them, whatever this session's settings. Raises `DdlError` for a
+    type change that would read the zone for each row, and in expressions of unknown places."""
     otherwise: list[str] = []
 
     def judged(table: Descriptor, expression: str, returns: SqlType) -> str:
@@ -190,32 +173,26 @@ def in_utc(text: str, style: TimeStyle, *, own: Sequence[Descriptor] = ()) -> st
 
 
 def copied_table(text: str, *, own: Sequence[Descriptor] = ()) -> Copied:
-    """CREATE TABLE (LIKE ..) written out, by the tables as they are now, of which a session's `own` come first.
-
-    Raises `DdlError`.
-    """
+    """CREATE TABLE (LIKE ..) written out, the session's `own` tables first. Raises `DdlError`."""
     now = tables_ahead.tables_now()
     return copied(text, CatalogView((*own, *now.tables), views=now.views))
 
 
 def free_table(table_id: int) -> None:
-    """The transaction rolled back: its table never was, and the names are free."""
+    """Frees the names after a rollback."""
     with control_transaction() as cursor:
         _free(cursor, [table_id])
 
 
 def free_unanswered(token: UUID) -> list[int]:
-    """Free what a reservation took whose outcome its maker does not know: nothing, or the names of one table.
-
-    Whoever reserves holds the lock that is taken here, so it is over by now.
-    """
+    """Frees what a reservation took whose outcome is unknown; the lock here proves that it is over."""
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         return _free(cursor, list(Reservation.objects.filter(token=token).values_list("table_id", flat=True)))
 
 
 def announce_table(table_id: int, *, who: str) -> None:
-    """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
+    """Announces a committed table to the cluster."""
     with control_transaction():
         table = Table.objects.get(pk=table_id)
         ended, _ = Reservation.objects.filter(table_id=table_id).delete()
@@ -225,7 +202,7 @@ def announce_table(table_id: int, *, who: str) -> None:
 
 
 def free_orphaned_tables() -> list[int]:
-    """Free the names that died nodes had reserved (T9), but of tables that were committed: which ones it were."""
+    """Frees names that dead nodes reserved (T9), and returns the tables, without committed ones."""
     with control_transaction() as cursor:
         cursor.execute(
             "SELECT r.table_id FROM changes_reservation r LEFT JOIN leases_node n ON n.name = r.node"

@@ -1,4 +1,4 @@
-"""Rate limits of changes and proofs: limits against accidents, kept by the database for every process."""
+"""Rate limits of changes and proofs against accidents, kept by the database for all processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIGURATION_LIMIT_EXCEEDED = "53400"
 
 
 class TooFast(DdlError):
-    """More submissions within a minute than one person may make; in `left_s` seconds there is room again."""
+    """More submissions within a minute than allowed; there is room again in `left_s` seconds."""
 
     def __init__(self, limit: int, left_s: int) -> None:
         message = f"you have submitted {limit} changes within a minute, which is the limit"
@@ -28,25 +28,19 @@ class TooFast(DdlError):
 
 
 def check_pace(who: str) -> None:
-    """Raises `TooFast` when this person has submitted too many changes within the last minute.
-
-    The limit is of one person, whichever way they come: page, command or node.
-    """
+    """Raises `TooFast`, for page, command and node together."""
     left_s = _pause_s(Change.objects.filter(who=who), "created_at", settings.CHANGES_PER_MINUTE)
     if left_s:
         raise TooFast(settings.CHANGES_PER_MINUTE, left_s)
 
 
 def pause_before_question_s() -> int:
-    """Seconds to wait before a new plan may be asked about; 0: not at all."""
+    """Seconds before a new proof may be requested; 0: now."""
     return _pause_s(Proof.objects.all(), "asked_at", QUESTIONS_MAX)
 
 
 def _pause_s(rows: QuerySet[Change] | QuerySet[Proof], at: str, limit: int) -> int:
-    """Whole seconds until fewer than `limit` of these rows are of the last minute.
-
-    Those of a process whose clock is far ahead are of no minute yet: they would count until that comes.
-    """
+    """Whole seconds until fewer than `limit` of these rows are of the last minute. Rows of the future do not count."""
     recent = (
         rows.filter(**{f"{at}__gt": now() - SPAN, f"{at}__lt": now() + SPAN})
         .order_by(f"-{at}")

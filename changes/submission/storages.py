@@ -1,13 +1,12 @@
-"""Storages added and removed while the cluster is in use, and tables spread over as many as there are.
+"""Adds and removes storages while the cluster is in use, and spreads tables over them.
 
     add       the schema `storage_3`, with a pair table, fence and version copies of every table; new tables use it
-    spread    ALTER TABLE .. SET (storages = 3) for each table: changes of placement, and nothing else moves a row
-    remove    the last storage, once no table's placement, and no change on its way, uses it
+    spread    ALTER TABLE .. SET (storages = 3) for each table: nothing else moves a row
+    remove    the last storage, once no placement and no open change uses it
 
-Nothing of these hurries: a storage with nothing on it costs nothing, and each table uses as many as its own placement
-says. Whoever makes something on every storage holds the layout's row shared (`storages_kept`): while one is added or
-removed, a publish looks again a moment later. One such command runs at a time (`_command`): what it finds of a storage
-that does not count was left by an attempt that was interrupted.
+Each table uses as many storages as its placement says. Code that makes something on every storage holds the layout's
+row shared (`storages_kept`); while one is added or removed, a publish tries again. One command runs at a time
+(`_command`), so parts of a storage that does not count are left from an interrupted one.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class CannotChange(ChangeError):
 
 
 class InUse(CannotChange):
-    """Somebody is at work on the tables of a storage just now."""
+    """A session works on the tables of a storage."""
 
 
 # --- what there is
@@ -57,7 +56,7 @@ class InUse(CannotChange):
 
 @dataclass(frozen=True, slots=True)
 class StorageShown:
-    """A storage: the buckets of a table on all storages that lie there, the tables with rows there, and its size."""
+    """A storage: its buckets, the tables with rows there, and its size in bytes."""
 
     number: int
     buckets: tuple[int, int]
@@ -96,10 +95,8 @@ def _size(cursor: Any, number: int) -> int:
 
 
 def add_storage(*, who: str) -> int:
-    """Make one more storage, for all tables there are. Returns its number. Raises `CannotChange`.
-
-    Its tables are made some at a time, and only then does it count: what a crash leaves is dropped by the next attempt.
-    """
+    """Makes one more storage for all tables, and returns its number. Raises `CannotChange`. It counts only when
+    complete; the next attempt drops what a crash leaves."""
     with _command():
         with connection.cursor() as cursor:
             number = storages_there(cursor) + 1
@@ -114,7 +111,14 @@ def add_storage(*, who: str) -> int:
         with _making() as cursor:
             _hold_layout(cursor, expected=number - 1)
             cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
-            _drop_what_was_dropped(cursor, number)
+            # drop what was made for tables that were dropped since, by somebody who did not know of this storage yet
+            cursor.execute(
+                "SELECT c.oid::regclass::text, c.relkind FROM pg_class c WHERE c.relnamespace = %s::regnamespace"
+                " AND c.relname ~ '^(kv|fence)_[0-9]+$' AND c.relkind IN ('r', 'S')"
+                " AND to_regclass('storage_1.' || c.relname) IS NULL",
+                [f"storage_{number}"],
+            )
+            _drop_relations(cursor, cursor.fetchall())
             cursor.execute("SELECT storage_copy_versions(%s)", [number])
             cursor.execute("UPDATE storage_layout SET existing = %s", [number])
             tables = Table.objects.filter(state=Table.State.LIVE).count()
@@ -129,17 +133,6 @@ def _make_some(number: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _drop_what_was_dropped(cursor: Any, number: int) -> None:
-    """Drop what was made for tables that were dropped since, by somebody who did not know of this storage yet."""
-    cursor.execute(
-        "SELECT c.oid::regclass::text, c.relkind FROM pg_class c WHERE c.relnamespace = %s::regnamespace"
-        " AND c.relname ~ '^(kv|fence)_[0-9]+$' AND c.relkind IN ('r', 'S')"
-        " AND to_regclass('storage_1.' || c.relname) IS NULL",
-        [f"storage_{number}"],
-    )
-    _drop_relations(cursor, cursor.fetchall())
-
-
 def _drop_relations(cursor: Any, found: Iterable[tuple[str, str]]) -> None:
     for name, kind in found:
         cursor.execute(f"DROP TABLE {name} CASCADE" if kind == "r" else f"DROP SEQUENCE {name}")  # and its pair views
@@ -149,11 +142,8 @@ def _drop_relations(cursor: Any, found: Iterable[tuple[str, str]]) -> None:
 
 
 def remove_storage(*, who: str) -> int:
-    """Remove the last storage. Returns its number. Raises `CannotChange` when anything uses it, with names.
-
-    First it counts no longer, then its tables are dropped, some at a time: what a crash, or a reader of one of them,
-    leaves is removed by the next attempt (`left_over`).
-    """
+    """Removes the last storage, and returns its number. Raises `CannotChange` with what uses it. It stops counting
+    first; the next attempt drops what a crash or a reader leaves (`left_over`)."""
     with _command():
         left = left_over()
         if left is not None:
@@ -177,7 +167,7 @@ def remove_storage(*, who: str) -> int:
 
 
 def left_over() -> int | None:
-    """The number of a storage that does not count, and of which there are tables still; None when there is none."""
+    """The number of a storage that no longer counts but has tables left, or None."""
     with connection.cursor() as cursor:
         number = storages_there(cursor) + 1
         cursor.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"storage_{number}"])
@@ -185,11 +175,8 @@ def left_over() -> int | None:
 
 
 def _all_users(cursor: Any, number: int) -> list[str]:
-    """Whoever uses a storage, under SUBMISSIONS and the layout's row.
-
-    The tables are read last, and once: a transaction that makes a table, or a change, that ends meanwhile is seen
-    twice then, never missed (T9).
-    """
+    """The users of a storage, under the locks of submissions and layout. Tables are read last: a transaction or change
+    that ends meanwhile is seen twice, never missed (T9)."""
     making = [names[0] for names in Reservation.objects.order_by("table_id").values_list("names", flat=True)]
     changes = list(Change.objects.filter(status__in=OPEN).order_by("id"))
     tables = tables_ahead.tables_now().tables
@@ -204,7 +191,7 @@ def _all_users(cursor: Any, number: int) -> list[str]:
 def _users_of(
     number: int, tables: Iterable[Descriptor], changes: Iterable[Change], making: Iterable[str]
 ) -> Iterator[str]:
-    """Whoever has rows on a storage, or is about to."""
+    """What has rows on a storage, or is about to."""
     for table in tables:  # those that are dropped have none
         if _is_spread_over(table, number):
             yield f"table {table.name} is spread over {table.storage_count(settings.STORAGE_COUNT)} storages"
@@ -222,7 +209,7 @@ def _is_spread_over(table: Descriptor, number: int) -> bool:
 
 
 def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterator[str]:
-    """Live tables with pairs on a storage that the placements of `tables` do not explain: an audit names them."""
+    """Live tables with pairs on a storage that no placement explains."""
     spread = {table.table_id for table in tables if _is_spread_over(table, number)}
     for table in Table.objects.filter(state=Table.State.LIVE).exclude(pk__in=spread).order_by("name"):
         cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE v IS NOT NULL)")
@@ -231,7 +218,7 @@ def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterat
 
 
 def _drop(number: int) -> None:
-    """Drop the tables of a storage that counts no longer. Raises `CannotChange` when it counts, `InUse` when read."""
+    """Drops the tables of a storage that no longer counts. Raises `CannotChange`, `InUse`."""
     tries = 0
     while True:
         try:
@@ -244,7 +231,7 @@ def _drop(number: int) -> None:
 
 
 def _drop_some(number: int) -> bool:
-    """Drop some tables of the storage, and the schema when there are none left; False then."""
+    """Drops some tables of the storage, at last the schema; False then."""
     with _making() as cursor:
         cursor.execute("SELECT existing FROM storage_layout FOR SHARE")  # it does not count to the end of these drops
         if cursor.fetchone()[0] >= number:
@@ -266,7 +253,7 @@ def _drop_some(number: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unspread:
-    """A table that is spread over another number of storages, and the statement that changes that."""
+    """A table on another number of storages, and the statement that changes that."""
 
     table: str
     statement: str
@@ -274,7 +261,7 @@ class Unspread:
 
 
 def unspread(count: int) -> list[Unspread]:
-    """The tables that are spread over another number of storages, as the open changes will leave them."""
+    """The tables on another number of storages, as the open changes will leave them."""
     tables = sorted(tables_ahead.catalog_view().tables, key=lambda table: table.name)
     public = (table for table in tables if table.state is State.PUBLIC)
     there = ((table, table.placement.storage_count(settings.STORAGE_COUNT)) for table in public)
@@ -286,7 +273,6 @@ def unspread(count: int) -> list[Unspread]:
 
 
 def table_names() -> list[str]:
-    """The tables that can be spread."""
     return [table.name for table in tables_ahead.catalog_view().tables if table.state is State.PUBLIC]
 
 
@@ -295,7 +281,7 @@ def table_names() -> list[str]:
 
 @contextmanager
 def _command() -> Iterator[None]:
-    """The time in which a storage is added or removed. Raises `CannotChange` when somebody else is at it."""
+    """Excludes other such commands. Raises `CannotChange`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", COMMAND)
         if not cursor.fetchone()[0]:
@@ -309,7 +295,7 @@ def _command() -> Iterator[None]:
 
 @contextmanager
 def _making() -> Iterator[Any]:
-    """A control transaction of who makes or removes tables of a storage. Raises `InUse` when it would wait."""
+    """A control transaction that makes or removes tables. Raises `InUse` when it would wait."""
     try:
         with control_transaction(MAKING_S) as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
@@ -321,7 +307,7 @@ def _making() -> Iterator[Any]:
 
 
 def _hold_layout(cursor: Any, *, expected: int) -> None:
-    """Nobody makes anything on every storage until the end of the transaction."""
+    """Locks the layout until the end of the transaction."""
     cursor.execute("SELECT existing FROM storage_layout FOR UPDATE")
     if cursor.fetchone()[0] != expected:
         raise CannotChange("somebody else has added or removed a storage meanwhile: look again")

@@ -1,9 +1,8 @@
-"""Views made, replaced, renamed and dropped: one control transaction each, under the lock of submissions.
+"""Views are made, replaced, renamed and dropped in one control transaction each, under the lock of submissions.
 
-A view reads columns that stay: public now, and so before and after every change that has not ended, whichever way that
-ends. A change that is submitted later is refused when it takes away what a view reads (`changes.planning.viewed`). Both
-look while nobody else submits. So a transaction that finds a view in its snapshot finds every version it may use of the
-tables with the columns, or one so old that it does not know them yet (docs/reference/views.md).
+A view reads columns that are public before and after every open change, however it ends; later changes may not take
+them away (`changes.planning.viewed`). So a transaction that sees a view finds its columns in every version it may use,
+or one so old that it lacks them yet (docs/reference/views.md).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from catalog.elements import State
 from catalog.models import View
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER
-from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, readers_of
+from catalog.view_definition import TableUse, ViewDefinition, readers_of
 from changes.ddl.errors import (
     DEPENDENT_OBJECTS,
     DUPLICATE_TABLE,
@@ -40,14 +39,14 @@ RECURSIVE = "42P17"
 
 @contextmanager
 def _submission() -> Iterator[CatalogView]:
-    """The tables and views there are, while no other submission is under way."""
+    """The tables and views, while no other submission runs."""
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         yield tables_ahead.catalog_view()
 
 
 def create(definition: ViewDefinition, *, replaces: bool, who: str) -> None:
-    """Store a view as a node has analysed it; its id and revision are given here. Raises `DdlError`."""
+    """Stores a view as a node has analysed it, with id and revision. Raises `DdlError`."""
     with _submission() as known:
         there = known.view(definition.name)
         if there is None or not replaces:
@@ -58,7 +57,18 @@ def create(definition: ViewDefinition, *, replaces: bool, who: str) -> None:
                 raise DdlError(TOO_LONG, f"there are {VIEWS_MAX} views, which is the limit")
             View.objects.create(name=definition.name, body=definition.to_json())
         else:
-            _check_replaces(there, definition, known.views)
+            if len(definition.columns) < len(there.columns):
+                raise DdlError(INVALID_TABLE_DEFINITION, "cannot drop columns from view")
+            for before, after in zip(there.columns, definition.columns, strict=False):
+                if before.name != after.name:
+                    message = f'cannot change name of view column "{before.name}" to "{after.name}"'
+                    raise DdlError(INVALID_TABLE_DEFINITION, message, hint="Drop the view and make it again.")
+                if (before.type_oid, before.modifier) != (after.type_oid, after.modifier):
+                    message = f'cannot change data type of view column "{before.name}"'
+                    raise DdlError(INVALID_TABLE_DEFINITION, message, hint="Drop the view and make it again.")
+            readers = {view.view_id for view in readers_of([there.view_id], known.views)} | {there.view_id}
+            if readers & {use.view_id for use in definition.views}:
+                raise DdlError(RECURSIVE, f'infinite recursion detected in rules for relation "{there.name}"')
             View.objects.filter(pk=there.view_id).update(body=definition.to_json(), revision=there.revision + 1)
         _append("view created" if there is None else "view replaced", definition.name, who)
 
@@ -72,7 +82,7 @@ def _check_name(name: str, known: CatalogView, *, replaces: bool) -> None:
 
 
 def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
-    """Raises 55006 for a column that an open change has to do with, and 42P01 for what is gone since."""
+    """Raises 55006 for a column that an open change moves, and 42P01 for a table that is gone."""
     now = {table.table_id: table for table in tables_ahead.tables_now().tables}
     plans = [(change, plan_from_json(change.plan)) for change in Change.objects.exclude(status__in=ENDED)]
     views = {view.view_id for view in known.views}
@@ -93,7 +103,7 @@ def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
 
 
 def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
-    """Raises 55006 unless these columns of the table are public."""
+    """Raises 55006 unless these columns are public."""
     public = {} if table is None else {column.id: column for column in table.public_columns}
     missing = sorted(name for name, column in use.columns.items() if column not in public)
     if missing:
@@ -104,7 +114,7 @@ def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
 
 
 def _check_types_stay(use: TableUse, before: Descriptor | None, after: Descriptor, why: str) -> None:
-    """Raises 55006 for a column that becomes of another type, or wider."""
+    """Raises 55006 for a column whose type an open change changes."""
     if before is None:
         return
     for name, column_id in sorted(use.columns.items()):
@@ -114,28 +124,8 @@ def _check_types_stay(use: TableUse, before: Descriptor | None, after: Descripto
             raise DdlError(IN_USE, what, hint="Try again when it has.")
 
 
-def _check_replaces(old: ViewDefinition, new: ViewDefinition, views: Sequence[ViewDefinition]) -> None:
-    """Raises 42P16 unless the old columns stay as they are, and 42P17 if the view would read itself."""
-    if len(new.columns) < len(old.columns):
-        raise DdlError(INVALID_TABLE_DEFINITION, "cannot drop columns from view")
-    for before, after in zip(old.columns, new.columns, strict=False):
-        _check_same(before, after)
-    readers = {view.view_id for view in readers_of([old.view_id], views)} | {old.view_id}
-    if readers & {use.view_id for use in new.views}:
-        raise DdlError(RECURSIVE, f'infinite recursion detected in rules for relation "{old.name}"')
-
-
-def _check_same(before: ViewColumn, after: ViewColumn) -> None:
-    if before.name != after.name:
-        message = f'cannot change name of view column "{before.name}" to "{after.name}"'
-        raise DdlError(INVALID_TABLE_DEFINITION, message, hint="Drop the view and make it again.")
-    if (before.type_oid, before.modifier) != (after.type_oid, after.modifier):
-        message = f'cannot change data type of view column "{before.name}"'
-        raise DdlError(INVALID_TABLE_DEFINITION, message, hint="Drop the view and make it again.")
-
-
 def drop(names: Sequence[str], *, forgiving: bool, cascades: bool, who: str) -> list[str]:
-    """Drop views, all or none; notices in PostgreSQL's words. Raises `DdlError`."""
+    """Drops views, all or none; returns PostgreSQL's notices. Raises `DdlError`."""
     notices: list[str] = []
     with _submission() as known:
         leaving: dict[int, ViewDefinition] = {}
@@ -153,7 +143,11 @@ def drop(names: Sequence[str], *, forgiving: bool, cascades: bool, who: str) -> 
                 raise DdlError(UNDEFINED_TABLE, f'view "{name}" does not exist')
         readers = list(readers_of(leaving, known.views))
         if readers and not cascades:
-            raise _still_read(leaving, readers)
+            read = {use.view_id for reader in readers for use in reader.views} & leaving.keys()
+            what = leaving[min(read)].name
+            depends = ", ".join(f"view {reader.name} depends on view {what}" for reader in readers)
+            message = f"cannot drop view {what} because other objects depend on it: {depends}"
+            raise DdlError(DEPENDENT_OBJECTS, message, hint="Use DROP ... CASCADE to drop the dependent objects too.")
         notices += [f"drop cascades to view {reader.name}" for reader in readers]
         for view in (*readers, *leaving.values()):
             View.objects.filter(pk=view.view_id).delete()
@@ -161,16 +155,8 @@ def drop(names: Sequence[str], *, forgiving: bool, cascades: bool, who: str) -> 
     return notices
 
 
-def _still_read(leaving: dict[int, ViewDefinition], readers: Sequence[ViewDefinition]) -> DdlError:
-    read = {use.view_id for reader in readers for use in reader.views} & leaving.keys()
-    what = leaving[min(read)].name
-    depends = ", ".join(f"view {reader.name} depends on view {what}" for reader in readers)
-    message = f"cannot drop view {what} because other objects depend on it: {depends}"
-    return DdlError(DEPENDENT_OBJECTS, message, hint="Use DROP ... CASCADE to drop the dependent objects too.")
-
-
 def rename(name: str, new: str, *, forgiving: bool, who: str) -> str | None:
-    """ALTER VIEW .. RENAME TO; the notice when there is none. Raises `DdlError`."""
+    """ALTER VIEW .. RENAME TO; a notice when there is none. Raises `DdlError`."""
     with _submission() as known:
         view = known.view(name)
         if view is None:

@@ -1,4 +1,4 @@
-"""The tables that the next change will meet: as they are, as the open changes will leave them, and how many rows."""
+"""The tables that the next change will meet, and their numbers of rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from catalog.elements import EXISTS, State, TableId
 from catalog.selectors import stored_views
 from changes.ddl.resolve import CatalogView
 from changes.models import IN_QUEUE, Change, Reservation, Status
-from changes.plan.model import Plan, plan_from_json
+from changes.plan.model import plan_from_json
 from changes.planning.tables import KnownTables
 from changes.submission.judging import compute, judge
 from storage.buckets import StorageCount
@@ -46,11 +46,9 @@ WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 
 
 def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
-    """The tables as the open changes will leave them, and the names that are not free yet (L12).
-
-    Those that the transaction which asks is `making` itself are left out.
-    """
-    reserved = _reserved(making)  # before the tables: what a transaction commits meanwhile is seen twice
+    """The tables as the open changes will leave them, and the names that are taken (L12), without those `making`."""
+    # names of tables that other transactions make (T9); read before the tables: a commit meanwhile is seen twice
+    reserved = dict(Reservation.objects.exclude(table_id__in=making).values_list("table_id", "names"))
     queued = Change.objects.filter(status__in=IN_QUEUE).order_by(Coalesce("place", "id"))
     plans = [(change, plan_from_json(change.plan)) for change in queued]
     awaiting = dict(Change.objects.filter(status=Status.AWAITING).values_list("table_id", "id"))
@@ -67,21 +65,18 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
         else:
             tables.append(then)
     for change, plan in plans:
-        taken |= _given_up(plan, change)
+        # names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)
+        why = f"It is given up by change {change.pk}; the name is free when that is done."
+        taken |= dict.fromkeys(names_in(plan.base) - names_in(plan.result), why)
     views = stored_views()
     return CatalogView(
         tuple(tables), taken, _sandboxes(newest), storage_count_now(), views=views, judge=judge, compute=compute
     )
 
 
-def _reserved(but: Set[int]) -> dict[int, list[str]]:
-    """The names that tables of other transactions, and their indexes, are to have (T9)."""
-    return dict(Reservation.objects.exclude(table_id__in=but).values_list("table_id", "names"))
-
-
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """A table that is not dropped, and its newest version; None while there is none."""
+    """A table that is not dropped, and its newest version, if any."""
 
     table_id: TableId
     name: str
@@ -101,52 +96,44 @@ def _newest() -> list[Newest]:
 
 @functools.lru_cache(maxsize=VERSIONS_KEPT)
 def _version_in(body: str) -> Descriptor:
-    """A version from its text, read once: each statement of DDL looks at all tables, while others wait for it."""
+    """Cached: each DDL statement reads all tables while others wait."""
     return descriptor_from_json(json.loads(body))
 
 
 def _sandboxes(tables: Iterable[Newest]) -> frozenset[TableId]:
-    """Those on which the lab may break rules."""
+    """Tables on which the lab may break rules."""
     return frozenset(table.table_id for table in tables if table.is_sandbox)
 
 
-def _given_up(plan: Plan, change: Change) -> dict[str, str]:
-    """Names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)."""
-    why = f"It is given up by change {change.pk}; the name is free when that is done."
-    return dict.fromkeys(names_in(plan.base) - names_in(plan.result), why)
-
-
 def names_in(table: Descriptor | None) -> set[str]:
-    """The names of a version that nothing else may bear: the table's, and those of its indexes and sequences."""
+    """Names of a version that nothing else may bear: table, indexes, sequences."""
     if table is None or table.state is State.ABSENT:
         return set()
     return {table.name, *(index.name for index in table.indexes), *table.implied_relations}
 
 
 def tables_now() -> KnownTables:
-    """The tables as they are, whatever is on its way."""
     newest = _newest()
     known = tuple(table.now for table in newest if table.now is not None)
     return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views(), judge, compute)
 
 
 def storage_count_now() -> StorageCount:
-    """The number of storages there are, and with how many the cluster began."""
+    """The number of storages, now and at the cluster's beginning."""
     with connection.cursor() as cursor:
         return StorageCount(settings.STORAGE_COUNT, storages_there(cursor))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The number of rows of a table; `is_exact` when they were counted."""
+    """The number of rows; `is_exact`: counted."""
 
     rows: int
     is_exact: bool
 
 
 def estimate_rows(table: Descriptor | None) -> Rows:
-    """The table's rows, counted while they are few; otherwise estimated from PostgreSQL's statistics, and from how many
-    pairs the first rows have (a NULL has none)."""
+    """Counts few rows; else estimates from PostgreSQL's statistics and the pairs of the first rows."""
     if table is None:
         return Rows(0, is_exact=True)
     count = table.placement.storage_count(settings.STORAGE_COUNT)

@@ -1,9 +1,6 @@
-"""`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
-`retry ID [--names-now] [--wait]`, `throttle ID ROWS|off`, `target ID MS PERCENT`, `approve ID`, `reject ID --why TEXT`.
-
-Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
-be a change, no such change; 3: it is not known yet how it ends.
-"""
+"""`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`, `retry
+ID [--names-now] [--wait]`, `throttle ID ROWS|off`, `target ID MS PERCENT`, `approve ID`, `reject ID --why TEXT`. Exit
+code 0: done; 1: refused, failed or cancelled; 2: bad usage or statement, no such change; 3: not known yet."""
 
 import getpass
 import json
@@ -163,7 +160,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{action} of change {change_id} is requested")
 
     def _wait(self, change_id: int, options: dict[str, Any]) -> None:
-        """Print the change's story as it happens; its end is the answer."""
+        """Prints the story as it happens; the end decides the exit code."""
         deadline = None if options.get("timeout") is None else time.monotonic() + options["timeout"]
         try:
             for event in notices.follow(change_id, until=deadline):

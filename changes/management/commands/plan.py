@@ -1,9 +1,6 @@
-"""`manage.py plan "DDL"` or `--file F`: the steps of a change, what they cost, its dangers, and its proof.
-
-A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.planning.custom_plan`). With `--prove`
-the exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is
-refused: 1.
-"""
+"""`manage.py plan "DDL"` or `--file F`: the steps of a change, their cost, dangers and proof. A file holds a
+statement, or a plan as JSON (`changes.planning.custom_plan`). Exit code with `--prove`: 0 proved or nothing to prove,
+1 violated, 3 unknown. A written plan that breaks a rule: 1."""
 
 import json
 from typing import Any
@@ -104,7 +101,6 @@ def _numbers(plan: Json, version: Json) -> str:
 
 
 def _states(version: Json) -> str:
-    """The elements of a version with their states; what it moves is marked."""
     cells = [
         f"{cell['element']} {cell['state']}{' (filling)' if cell['filling'] else ''}{' *' if cell['is_moved'] else ''}"
         for cell in version["states"]
@@ -113,7 +109,7 @@ def _states(version: Json) -> str:
 
 
 def _written(text: str, file: str) -> tuple[str, services.Foreseen]:
-    """A written plan and the statement it is for. Raises `CommandError`, and what planning raises."""
+    """A written plan and its statement. Raises `CommandError` and the planner's errors."""
     try:
         body = json.loads(text)
         plan = read_plan(body, lambda statement: services.plan_ahead(statement).plan)

@@ -1,7 +1,5 @@
-"""`manage.py storages list`, `add`, `remove`, `spread [COUNT] [--table T] [--wait]`.
-
-Exit code 0: done as asked; 1: refused, or a change failed; 2: bad usage; 3: it is not known yet how it ends.
-"""
+"""`manage.py storages list`, `add`, `remove`, `spread [COUNT] [--table T] [--wait]`. Exit code 0: done; 1: refused, or
+a change failed; 2: bad usage; 3: not known yet."""
 
 import getpass
 import json
@@ -125,7 +123,7 @@ class Command(BaseCommand):
         return [one for one in found if one.table in tables]
 
     def _submit(self, statement: str) -> Change:
-        """A limit of the pace is waited for: each change is meant."""
+        """Waits for the rate limit: each change is meant."""
         while True:
             try:
                 with services.answered_in_time("nothing was stored"):

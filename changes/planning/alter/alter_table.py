@@ -1,20 +1,18 @@
-"""ALTER TABLE as one draft: each thing it does, settled on the table as it is, with what it takes along.
+"""ALTER TABLE as one draft.
 
     ADD COLUMN     with its CHECKs, UNIQUEs and REFERENCES: a column, constraints, unique indexes
-    DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
+    DROP COLUMN    with its NOT NULL, the constraints that read it and the indexes that cover it
     TYPE           a twin of the new type, which takes the column's place in one version
     SET NOT NULL   a constraint until it is public; then the column bears it
     PRIMARY KEY    a unique index, and NOT NULL for its columns; rows stay where their hidden row ids put them
-    SET (..)       another placement, which takes the place of the one that is read; and what guards the primary key;
-                   or another coordination, in one version or by way of both protections in two
+    SET (..)       another placement, and what guards the primary key; or another coordination
 
-What a change may not do at once is refused here by name: use what it drops, or touch one column twice.
+A change may not use what it drops, nor touch one column twice.
 """
 
 from __future__ import annotations
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ConstraintId
 from changes.ddl import actions
 from changes.ddl.errors import NOT_SUPPORTED, TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
@@ -39,9 +37,19 @@ TOGETHER = ({"SetNotNull", "SetDefault"}, {"SetNotNull", "SetType, stored alike"
 
 
 def altered(action: actions.AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
-    """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
-    _refuse_many(action)
-    sketch = Sketch(table, context, tables, _leaving(action, table))
+    """Raises `DdlError` or `NothingToDo`."""
+    # A plan, its proof and its pages grow with the square of what moves together
+    added = [one for one in action.alterations if isinstance(one, actions.AddColumn)]
+    behind = sum(len(one.checks) + len(one.uniques) + len(one.foreign_keys) for one in added)
+    if len(action.alterations) + behind > MOVES_MAX:
+        message = f"one ALTER TABLE may do at most {MOVES_MAX} things at once"
+        hint = "do them in several statements, one after the other"
+        raise DdlError(TOO_LONG, message, position=action.table.position, hint=hint)
+    names = {one.name.text for one in action.alterations if isinstance(one, actions.DropConstraint)}
+    dropped = {one.column.text for one in action.alterations if isinstance(one, actions.DropColumn)}
+    columns = {column.id for column in table.columns if column.name in dropped}
+    leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
+    sketch = Sketch(table, context, tables, frozenset(one.id for one in leaving))
     _refuse_twice(action, table)
     for alteration in sorted(action.alterations, key=_order_of):
         _apply(alteration, sketch)
@@ -51,30 +59,8 @@ def altered(action: actions.AlterTable, table: Descriptor, context: Context, tab
     return sketch.draft()
 
 
-def _refuse_many(action: actions.AlterTable) -> None:
-    """A plan, its proof and its pages grow with the square of what moves together."""
-    added = [one for one in action.alterations if isinstance(one, actions.AddColumn)]
-    behind = sum(len(one.checks) + len(one.uniques) + len(one.foreign_keys) for one in added)
-    if len(action.alterations) + behind > MOVES_MAX:
-        message = f"one ALTER TABLE may do at most {MOVES_MAX} things at once"
-        hint = "do them in several statements, one after the other"
-        raise DdlError(TOO_LONG, message, position=action.table.position, hint=hint)
-
-
-def _leaving(action: actions.AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
-    """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
-    names = {one.name.text for one in action.alterations if isinstance(one, actions.DropConstraint)}
-    dropped = {one.column.text for one in action.alterations if isinstance(one, actions.DropColumn)}
-    columns = {column.id for column in table.columns if column.name in dropped}
-    leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
-    return frozenset(one.id for one in leaving)
-
-
 def _order_of(alteration: actions.Alteration) -> int:
-    """Drops first, then new columns and types, so that dependents of columns find them as they will be.
-
-    A primary key last: it makes those of its columns NOT NULL that are not yet.
-    """
+    """Drops first, then new columns and types, so that dependents find the columns; a primary key last."""
     order = (actions.DropConstraint, actions.DropColumn, actions.SetType, actions.AddColumn)
     if type(alteration) in order:
         return order.index(type(alteration))
@@ -82,10 +68,8 @@ def _order_of(alteration: actions.Alteration) -> int:
 
 
 def _refuse_twice(action: actions.AlterTable, table: Descriptor) -> None:
-    """One column, one thing; sharding and coordination alone: more could only be done one after the other.
-
-    NOT NULL goes together with a default, and with a type that takes every stored value as it is.
-    """
+    """One alteration a column; sharding and coordination alone. NOT NULL goes together with a default, and with a type
+    that takes all stored values."""
     alone = next(
         (one for one in action.alterations if isinstance(one, actions.SetSharding | actions.SetCoordination)), None
     )

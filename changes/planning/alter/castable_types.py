@@ -1,4 +1,4 @@
-"""The types that a column may change to: those whose cast has an inverse, since both types are served for a while.
+"""The types that a column may change to: those whose cast has an inverse, since both are served for a while.
 
     smallint <-> integer, bigint, text       date      <-> timestamp, text
     integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
@@ -7,11 +7,8 @@
     real     <-> double precision, text      double precision <-> real, text
     numeric  <-> smallint, integer, bigint, real, double precision, text
 
-Where text stands, varchar and char do as well, and each of the three may become another, or another length; a numeric
-may become one of another precision and scale, a time or timestamp one of another precision. Casts round as
-PostgreSQL's do.
-
-Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
+varchar and char are as text. Lengths, precisions and scales may change, too. Casts round as in PostgreSQL. A value
+that the other type lacks is refused by the fill, and by writers until the old side is dropped.
 """
 
 from __future__ import annotations
@@ -70,11 +67,8 @@ _WIDER = {
 
 
 def holds_every(to: Column, of: Column) -> bool:
-    """True when every value of the one column's type is a value of the other's.
-
-    Of fewer digits of a second, too: the value is rounded. Left out are moments that are rounded up into the year
-    10000, as 9999-12-31 23:59:59.9 is with no digit: they are past the last that there is.
-    """
+    """True when every value of the one column's type is a value of the other's. Rounding seconds counts as such,
+    although 9999-12-31 23:59:59.9 would be rounded out of range."""
     if to.type is SqlType.NUMERIC:
         if to.length is None:
             return of.type in (*INT_LIMITS, *FLOATING, SqlType.NUMERIC)
@@ -85,7 +79,7 @@ def holds_every(to: Column, of: Column) -> bool:
 
 
 def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Column | None = None) -> str:
-    """The cast of a column to another type, as a descriptor keeps it; `column` may stand in another one's place."""
+    """The cast as a descriptor keeps it; `column` may stand for another one."""
     place = column if instead_of is None else instead_of
     there = replace(column, state=State.PUBLIC, derived=None)
     shown = replace(table, columns=tuple(there if c.id == place.id else c for c in table.columns))
@@ -93,7 +87,7 @@ def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Col
 
 
 def retyped_default(column: Column, to: Column, position: Position) -> str | None:
-    """The column's default as the new type has it: a constant again, or the expression with a cast."""
+    """The default in the new type: a constant, or the expression with a cast."""
     if column.default is None:
         return None
     text = f"({column.default})::{to.type.value}"

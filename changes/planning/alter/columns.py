@@ -1,11 +1,9 @@
-"""ALTER TABLE on columns: one more, one less, NOT NULL, another default.
-
-A column is dropped with its dependents: its NOT NULL, the constraints that read it, the indexes that cover it.
-"""
+"""ALTER TABLE on columns: ADD, DROP, NOT NULL, DEFAULT. A column is dropped with its NOT NULL, the constraints that
+read it and the indexes that cover it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +11,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
 from catalog.text.sentence import Sentence
 from catalog.text.similar import perhaps
-from catalog.values.types import BadValue, SqlType, fitted
+from catalog.values.types import BadValue, fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.columns import constant, read_default
@@ -41,7 +39,6 @@ from storage.reads import reads
 
 
 def add_column(sketch: Sketch, action: AddColumn) -> None:
-    """ADD COLUMN, with the constraints behind it."""
     new = action.column
     if any(column.name == new.name.text for column in sketch.base.columns):
         message = f'column "{new.name}" of relation "{sketch.base.name}" already exists'
@@ -82,11 +79,6 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
         add_foreign_key(sketch, foreign_key)
 
 
-def _computing(sketch: Sketch) -> Callable[[str, SqlType], PyValue] | None:
-    compute = sketch.tables.compute
-    return None if compute is None else partial(compute, sketch.base)
-
-
 def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
     new = action.column
     if new.identity:
@@ -96,9 +88,8 @@ def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
         )
     value = None
     if new.default is not None:
-        value = fill_value(
-            new.type, new.default, new.name.text, new.default_position, sketch.context, _computing(sketch)
-        )
+        compute = None if sketch.tables.compute is None else partial(sketch.tables.compute, sketch.base)
+        value = fill_value(new.type, new.default, new.name.text, new.default_position, sketch.context, compute)
         value = _fitted(new, value)
     if new.not_null and new.default is None:
         hint = "Give it a DEFAULT; or add it without NOT NULL, fill it with UPDATE, then SET NOT NULL."
@@ -118,7 +109,6 @@ def _fitted(new: NewColumn, value: PyValue) -> PyValue:
 
 
 def drop_column(sketch: Sketch, action: DropColumn) -> None:
-    """DROP COLUMN, with all its dependents."""
     column = _column(sketch, action.column, forgiving=action.forgiving)
     if column is None:
         return
@@ -162,13 +152,12 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
 
 
 def _not_null(sketch: Sketch, column: Column) -> Element:
-    """The NOT NULL of a column as an element of its own, which it is while it moves."""
+    """The NOT NULL of a column as an element, which it is while it moves."""
     name = sketch.base.not_null_name(column)
     return Element(Kind.CONSTRAINT, sketch.next_constraint(), name, column.id)
 
 
 def _column(sketch: Sketch, name: Name, *, forgiving: bool = False) -> Column | None:
-    """A public column of the table as it is."""
     column = next((c for c in sketch.base.columns if c.name == name.text), None)
     if column is None:
         message = f'column "{name}" of relation "{sketch.base.name}" does not exist'
@@ -194,7 +183,6 @@ def column_there(sketch: Sketch, name: Name) -> Column:
 
 
 def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
-    """SET NOT NULL and DROP NOT NULL."""
     column, name = column_there(sketch, action.column), action.column
     if column.not_null == action.not_null:
         phrase = "is NOT NULL already" if column.not_null else "is not NOT NULL"
@@ -221,7 +209,7 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
 
 
 def require_values(sketch: Sketch, columns: Iterable[Name]) -> None:
-    """NOT NULL for the columns of a primary key that is added, where they have none."""
+    """NOT NULL for the columns of an added primary key."""
     for name in columns:
         column = next(one for one in sketch.planned.columns if one.name == name.text)
         moves = [move.kind for move in sketch.moves if move.element.column == column.id]
@@ -236,7 +224,6 @@ def require_values(sketch: Sketch, columns: Iterable[Name]) -> None:
 
 
 def set_default(sketch: Sketch, action: SetDefault) -> None:
-    """SET DEFAULT and DROP DEFAULT."""
     column, name, sql = column_there(sketch, action.column), action.column, action.default
     if column.identity:
         message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'

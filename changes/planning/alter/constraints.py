@@ -1,7 +1,5 @@
-"""ALTER TABLE on constraints: CHECK, UNIQUE, and to drop one of any kind.
-
-Rows that are there are verified while writes go on; from write-only on nobody can add to those that do not fit.
-"""
+"""ALTER TABLE on constraints: CHECK, UNIQUE, and DROP of any kind. Existing rows are verified while writes continue;
+from write-only on no writer can add violations."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def add_check(sketch: Sketch, check: NewCheck) -> None:
 
 
 def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) -> None:
-    """A CHECK that reads nothing but added columns has one answer for all rows that are there."""
+    """A CHECK over added columns alone has one answer for all existing rows."""
     assert constraint.expression is not None, "a check has an expression"
     if not sketch.fresh.keys() >= set(constraint.columns) or not constraint.columns:
         return
@@ -57,7 +55,6 @@ def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) 
 
 
 def add_unique(sketch: Sketch, unique: NewUnique) -> None:
-    """ADD UNIQUE, ADD PRIMARY KEY: an index."""
     check_constraint_name(unique.name, sketch.base, sketch.new_constraint_names)
     parts = tuple(IndexPart(column) for column in unique.columns)
     if unique.primary:
@@ -66,7 +63,7 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
         unique.name, parts, unique=True, primary=unique.primary, is_constraint=not unique.primary
     )
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
-    names = _names(unique.columns)
+    names = ", ".join(column.text for column in unique.columns)
     sketch.dangers.append(
         Sentence("If two rows have the same {columns} the check fails, and the change rolls back.", columns=names)
     )
@@ -75,7 +72,7 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
 
 
 def refuse_second_key(sketch: Sketch, position: Position) -> None:
-    """Refuse ADD PRIMARY KEY where there is one, or where the statement adds another."""
+    """Refuses a second primary key."""
     added = (one for one in (*sketch.new.values(), *sketch.used.values()) if isinstance(one, Index) and one.primary)
     index = sketch.base.declared_index
     is_kept = index is not None and not sketch.drops(index)
@@ -85,7 +82,7 @@ def refuse_second_key(sketch: Sketch, position: Position) -> None:
 
 
 def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
-    """ADD PRIMARY KEY or UNIQUE USING INDEX: it has all entries already. The columns of the index."""
+    """ADD PRIMARY KEY or UNIQUE USING INDEX. Returns the columns of the index."""
     index = public_index(action.index, sketch.base, what="used")
     plain = index.unique and index.where is None and not any(part.descending for part in index.columns)
     if not plain:
@@ -163,7 +160,3 @@ def _no_such_constraint(sketch: Sketch, action: DropConstraint) -> None:
         sketch.notices.append(f"{message}, skipping")
         return
     raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=hint)
-
-
-def _names(columns: tuple[Name, ...]) -> str:
-    return ", ".join(column.text for column in columns)

@@ -1,10 +1,6 @@
-"""Defaults: an expression that reads no column, and what it is worth for existing rows.
-
-A constant gets one canonical spelling (`changes.ddl.columns`). Anything else is kept as it was written, and nodes
-evaluate it for the rows of each insert. A column that is *added* needs one value for all rows that are there: it is
-evaluated once, when the statement is submitted: here, or by PostgreSQL with the time of that moment. So it must not be
-another for each row; in a new table, and by SET DEFAULT, it may, since no fill sees that.
-"""
+"""Defaults: expressions that read no column, and their value for existing rows. Nodes evaluate a default that is no
+constant for each insert. An added column's is evaluated once for all existing rows, at submission, so it must not be
+volatile there; in a new table, and by SET DEFAULT, it may be."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
 
 
 def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
-    """A default that is no constant, checked; raises `DdlError`."""
+    """Checks a default that is no constant; raises `DdlError`."""
     with placed(sql.source):
         expr = _typed(sql_type, sql, column)
         for call in (part for part in walk(expr) if isinstance(part, Call)):
@@ -45,7 +41,7 @@ def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
 def refuse_for_inserts_only(
     sql_type: SqlType, default: str, column: str, what: str, hint: str, position: Position
 ) -> None:
-    """Raises `DdlError` for a default that only an insert can work out, where one value has to do for several rows."""
+    """Raises `DdlError` for a volatile default where one value has to do for several rows."""
     with placed("", otherwise=position):
         name = _for_inserts_only(sql_type, default, column)
     if name is not None:
@@ -54,12 +50,12 @@ def refuse_for_inserts_only(
 
 
 def is_for_inserts_only(column: Column) -> bool:
-    """True for a default that no fill can put: random(), gen_random_uuid(), or one that PostgreSQL alone computes."""
+    """True for a default that no fill can put: random(), or one that PostgreSQL alone computes."""
     return column.default is not None and _for_inserts_only(column.type, column.default, column.name) is not None
 
 
 def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | None:
-    """The function in a default by which it has another value for each row, or PostgreSQL alone computes it."""
+    """The function that makes a default volatile or known to PostgreSQL alone."""
     calls = [part for part in walk(_typed(sql_type, Sql(default, parsed(default)), column)) if isinstance(part, Call)]
     volatile = (call.name for call in calls if call.name in VOLATILE)
     return next(volatile, None) or next((call.name for call in reversed(calls) if not is_simple(call)), None)
@@ -73,10 +69,7 @@ def fill_value(
     context: Context,
     compute: Callable[[str, SqlType], PyValue] | None = None,
 ) -> PyValue:
-    """The value that existing rows get from an added column's default: one value, evaluated now.
-
-    `compute` is PostgreSQL, for what is not computed here.
-    """
+    """The value of an added column's default for existing rows; `compute` asks PostgreSQL."""
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}

@@ -1,10 +1,10 @@
-"""ALTER TABLE on foreign keys: one more, in the descriptors of both its tables.
+"""ALTER TABLE on foreign keys, in the descriptors of both tables.
 
     child    trips      FOREIGN KEY (code)     refers to       airports (code)
     parent   airports   REFERENCED (code)      referred to by  trips (code)
 
-What it depends on must exist and stay: columns of equal types, and the primary key, or a public unique index without
-a condition, over exactly the columns that are referred to.
+It needs columns of equal types, and the primary key, or a public unique index without a condition, over exactly the
+referenced columns; both must stay.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ from changes.planning.draft import Sketch
 
 
 def add_foreign_key(sketch: Sketch, action: NewForeignKey) -> None:
-    """ADD FOREIGN KEY; raises `DdlError`."""
     columns = _referring(sketch, action)
     name = sketch.foreign_key_name(action.name, columns)
     parent = _referenced_table(sketch, action.references)
-    _check_no_sandbox(sketch, parent, action)
+    # raises `DdlError` where a foreign key would touch a sandbox: faults made there must reach no other table
+    for table in (sketch.base, parent):
+        if table.table_id in sketch.tables.sandboxes:
+            raise sandbox_refusal(table.name, action)
     there = _referenced_columns(parent, action)
     if len(columns) != len(there):
         message = "number of referencing and referenced columns for foreign key disagree"
@@ -89,15 +91,7 @@ def _referenced_table(sketch: Sketch, name: Name) -> Descriptor:
     return parent
 
 
-def _check_no_sandbox(sketch: Sketch, parent: Descriptor, action: NewForeignKey) -> None:
-    """Raises `DdlError` where a foreign key would touch a sandbox: faults made there must reach no other table."""
-    for table in (sketch.base, parent):
-        if table.table_id in sketch.tables.sandboxes:
-            raise sandbox_refusal(table.name, action)
-
-
 def sandbox_refusal(table: str, action: NewForeignKey) -> DdlError:
-    """Why a foreign key from or to a sandbox is not taken."""
     message = f"table {table} is a sandbox: no foreign key leads from or to it"
     hint = "A sandbox is for the lab, which may break the rules there: use a table of your own."
     return DdlError(NOT_SUPPORTED, message, position=action.position, hint=hint)
@@ -125,10 +119,14 @@ def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[Colu
 
 
 def _unique_by(sketch: Sketch, parent: Descriptor, columns: tuple[ColumnId, ...], action: NewForeignKey) -> IndexId:
-    """The index that makes the referenced values one row's: the primary key, or an index."""
+    """The index that makes the referenced values unique, or the primary key."""
     if set(columns) == set(parent.primary_key):
         return PRIMARY
-    over = [index for index in parent.indexes if index.unique and _is_over(index, columns)]
+    over = [
+        index
+        for index in parent.indexes
+        if index.unique and len(index.column_ids) == len(columns) and set(index.column_ids) == set(columns)
+    ]
     over.sort(key=lambda index: not index.primary)
     for index in over:
         if index.state is State.PUBLIC and index.where is None:
@@ -144,12 +142,8 @@ def _unique_by(sketch: Sketch, parent: Descriptor, columns: tuple[ColumnId, ...]
     raise DdlError(INVALID_FOREIGN_KEY, message, position=position, hint=hint)
 
 
-def _is_over(index: Index, columns: tuple[ColumnId, ...]) -> bool:
-    return len(index.column_ids) == len(columns) and set(index.column_ids) == set(columns)
-
-
 def _check_stays(sketch: Sketch, parent: Descriptor, index: Index, action: NewForeignKey) -> None:
-    """A table that refers to itself can't drop in the same statement what it refers by."""
+    """A table that refers to itself cannot drop in the same statement what it refers by."""
     if parent.table_id == sketch.base.table_id and sketch.drops(index):
         message = f"foreign key refers by index {index.name}, which this statement drops"
         raise DdlError(NOT_SUPPORTED, message, position=action.references.position, hint="Send two statements.")
@@ -210,7 +204,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
 
 
 def slow_deletes(sketch: Sketch) -> Iterator[str]:
-    """Warnings about added foreign keys whose rows no key range holds when a referenced row is deleted."""
+    """Warnings about added foreign keys whose referring rows no index finds."""
     kept = [index for index in sketch.base.public_indexes if not sketch.drops(index)]
     indexes = [*kept, *(one for one in sketch.new.values() if isinstance(one, Index))]
     for element in sketch.there:

@@ -1,8 +1,5 @@
-"""A column gets numbers of its own, or loses them: one version, as for a default.
-
-No row changes, and versions with and without differ in nothing but what an insert that names no value puts; both
-require one, so under the older version such an insert is refused (23502).
-"""
+"""A column becomes an identity, or no longer is one: one version, as for a default. Versions differ only in what an
+insert without a value puts. Both require one, so under the older version such an insert is refused (23502)."""
 
 from dataclasses import replace
 
@@ -60,8 +57,6 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
 
 
 def _edit(sketch: Sketch, column: Column) -> None:
-    """From then on the column has numbers as `column` says, of the version that gives them."""
-
     def edit(table: Descriptor) -> Descriptor:
         given = {name: getattr(column, name) for name in IDENTITY}
         if column.identity:

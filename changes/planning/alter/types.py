@@ -1,14 +1,13 @@
-"""ALTER TABLE on the type of a column: a twin of the new type, which takes the column's place in one version.
+"""ALTER TABLE on the type of a column: a twin of the new type takes the column's place in one version.
 
-Dependents of the column would have to change its type with it, so a column that is indexed or constrained stays.
+An indexed or constrained column keeps its type, since its dependents would have to change with it.
 
-A type that takes every stored value as it is, a longer varchar above all, needs no twin: one version says so, and
-entries, keys and references stay as they are. Nodes of the version before it read longer values than they may write,
-since a length is asked for where a value is assigned, never where it is read; what they write fits in the new type.
-It comes after all else that the statement does: no rollback could make the column shorter under what was written.
+A type that takes every stored value, such as a longer varchar, needs no twin but one version. Nodes of the version
+before read longer values than they may write, since lengths are checked on assignment. It comes last, since no
+rollback could shorten the column.
 
-A wider whole number needs two such versions, since a node of the narrower type cannot read what does not fit in it:
-the first one has the new type and takes what the old one takes, the second takes all.
+A wider whole number needs two such versions, since nodes of the narrower type cannot read larger values: the first
+takes what the old type takes, the second all.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ SHOWN = {SqlType.CHAR: "char"}
 
 
 def is_stored_alike(action: SetType, table: Descriptor) -> bool:
-    """True when the column's values stay as they are stored."""
+    """True when the column's stored values need not change."""
     found = (column for column in table.columns if column.name == action.column.text)
     return any(holds_as_stored(action.type, action.length, column.type, column.length) for column in found)
 
@@ -106,7 +105,7 @@ def set_type(sketch: Sketch, action: SetType) -> None:
 
 
 def _rounding(column: Column, twin: Column) -> list[str]:
-    """The sentences of a plan about values that lose digits of their seconds."""
+    """Warnings about values that lose digits of their seconds."""
     if twin.type not in MOMENTS or twin.length is None or column.type is SqlType.DATE:
         return []
     if column.type in MOMENTS and column.length is not None and column.length <= twin.length:
@@ -121,7 +120,7 @@ def _rounding(column: Column, twin: Column) -> list[str]:
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
-    """Another type in the descriptor, and nothing else."""
+    """Changes only the type in the descriptor."""
     is_wider_number = action.type in WHOLE and action.type.typlen > column.type.typlen
     if column.type is not action.type:
         _refuse_foreign_keys(sketch, column, action)
@@ -160,7 +159,7 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
 
 
 def _refuse_foreign_keys(sketch: Sketch, column: Column, action: SetType) -> None:
-    """Both sides of a foreign key are of one type, whatever their lengths."""
+    """Both sides of a foreign key have one type, of any length."""
     keys = (*sketch.base.foreign_keys, *sketch.base.referenced_by)
     names = ", ".join(_called(one, sketch) for one in keys if column.id in one.columns)
     if names:
@@ -170,8 +169,7 @@ def _refuse_foreign_keys(sketch: Sketch, column: Column, action: SetType) -> Non
 
 
 def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None:
-    """In PostgreSQL a char compares with a varchar without trailing blanks, with a text as it is: a rule would take
-    other rows, and nodes of two versions would not agree about them."""
+    """A char compares with a varchar without trailing blanks, with a text as it is: a rule would take other rows."""
     rules = [*((one.name, one.where) for one in sketch.base.indexes)]
     rules += [(one.name, one.expression) for one in sketch.base.constraints]
     for name, rule in rules:
@@ -185,12 +183,16 @@ def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None
 
 
 def _refuse_beside_arithmetic(sketch: Sketch, column: Column, action: SetType) -> None:
-    """A result that overflows in the narrower type is a value of the wider one: nodes of two versions would not agree
-    about a row. A rule that only compares takes the same rows in both."""
+    """A result that overflows in the narrower type would be a value in the wider: nodes of two versions would
+    disagree."""
     rules = [*((one.name, one.where) for one in sketch.base.indexes)]
     rules += [(one.name, one.expression) for one in sketch.base.constraints]
     for name, rule in rules:
-        if rule is not None and column.id in columns_of(rule) and not _only_compares(sketch.base, rule):
+        if rule is None or column.id not in columns_of(rule):
+            continue
+        if not is_local(sketch.base, rule) or any(
+            isinstance(part, Call) and part.name not in COMPARING for part in walk(compiled(sketch.base, rule))
+        ):
             what = (
                 f"a change of {column.name} from {column.type.value} to {action.type.value} beside what {name} computes"
             )
@@ -203,12 +205,6 @@ COMPARING = frozenset(
     | {"AND", "OR", "NOT", "case", "coalesce", "cast"}
 )
 """Calls that give the same value of whole numbers of all widths."""
-
-
-def _only_compares(table: Descriptor, rule: str) -> bool:
-    return is_local(table, rule) and all(
-        part.name in COMPARING for part in walk(compiled(table, rule)) if isinstance(part, Call)
-    )
 
 
 def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None:
@@ -240,18 +236,15 @@ def _called(constraint: Constraint, sketch: Sketch) -> str:
 
 
 def _check_using(sketch: Sketch, action: SetType, column: Column, *casts: str) -> str | None:
-    """The cast that is written out, one of these, whatever it calls the type. Raises `DdlError`."""
+    """The cast that is written out, which must be one of these. Raises `DdlError`."""
     if action.using is None:
         return None
     kept = sketch.expression(action.using, action.type, "USING", action.position)
-    cast = next((one for one in casts if _are_same(sketch.base, kept, one)), None)
+    base, cast = sketch.base, kept if kept in casts else None
+    if cast is None and is_local(base, kept):  # another spelling: int4 is integer
+        cast = next((one for one in casts if compiled(base, kept) == compiled(base, one)), None)
     if cast is None:
         hint = f"Write USING {column.name}::{action.type.value}, or add a column, fill it with UPDATE, drop this one."
         what = f"a cast without an inverse, USING {action.using.text},"
         raise unsupported(what, position=action.position, hint=hint)
     return cast
-
-
-def _are_same(table: Descriptor, kept: str, cast: str) -> bool:
-    """True for two spellings of one expression: int4 is integer."""
-    return kept == cast or (is_local(table, kept) and compiled(table, kept) == compiled(table, cast))
