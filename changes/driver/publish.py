@@ -196,7 +196,7 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
 
 
 def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:
-    """What blocks draining; None: the locks of all older versions are held."""
+    """The hindrance to draining; None: the locks of all older versions are held."""
     leases, now = leases_as_of_now(cur, table)
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
     if hindrance is not None:
@@ -213,7 +213,7 @@ def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> H
 
 
 def _blocked(cur: Any, found: Mapping[TableId, Hindrance | None]) -> Blocked | None:
-    """What blocks one table blocks all (L11); with the sessions behind the locks."""
+    """A hindrance of one table is one of all (L11); with the sessions behind the locks."""
     hindrance = rules.all_hindrances(found.values())
     if hindrance is None:
         return None

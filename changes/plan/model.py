@@ -49,7 +49,7 @@ WRITING = RUNS - {StepKind.VERIFY}
 
 
 class MoveKind(Enum):
-    """What a change does with an element. Only ADD and DROP move its state; others need one or two versions."""
+    """The action of a change on an element. Only ADD and DROP move its state; others need one or two versions."""
 
     ADD = "add"
     DROP = "drop"
@@ -280,7 +280,7 @@ def describe(plan: Plan, step: Step) -> str:
 
 
 def differences(plan: Plan, step: Step) -> str:
-    """What a version changes: states, names, defaults and types."""
+    """The differences that a version makes: states, names, defaults and types."""
     moved = [str(transition) for transition in step.transitions]
     return listed([*moved, *edits_in(plan, step)]) or Sentence("nothing moves")
 

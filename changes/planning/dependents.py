@@ -1,4 +1,4 @@
-"""What a foreign key depends on stays: the referenced table, its columns and the index that makes them unique. A
+"""Refuses to drop what a foreign key needs: the referenced table, its columns, the index that makes them unique. A
 foreign key that the same statement drops (`leaving`) does not count. An index that finds referring rows may be
 dropped, with a warning."""
 

@@ -1,5 +1,8 @@
 """An incident: a range of time, and perhaps a change, as an address to share.
-/incident/?change=12&from=2026-05-04T12:00:00Z&until=2026-05-04T12:05:10Z /incident/?table=flights&from=..&until=.."""
+
+/incident/?change=12&from=2026-05-04T12:00:00Z&until=2026-05-04T12:05:10Z
+/incident/?table=flights&from=..&until=..
+"""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _all_users(cursor: Any, number: int) -> list[str]:
 def _users_of(
     number: int, tables: Iterable[Descriptor], changes: Iterable[Change], making: Iterable[str]
 ) -> Iterator[str]:
-    """What has rows on a storage, or is about to."""
+    """Tables, changes and transactions with rows on a storage, now or soon."""
     for table in tables:  # those that are dropped have none
         if _is_spread_over(table, number):
             yield f"table {table.name} is spread over {table.storage_count(settings.STORAGE_COUNT)} storages"

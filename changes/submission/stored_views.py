@@ -82,7 +82,7 @@ def _check_name(name: str, known: CatalogView, *, replaces: bool) -> None:
 
 
 def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
-    """Raises 55006 for a column that an open change moves, and 42P01 for a table that is gone."""
+    """Raises 55006 for a column that an open change moves, and 42P01 for a dropped table."""
     now = {table.table_id: table for table in tables_ahead.tables_now().tables}
     plans = [(change, plan_from_json(change.plan)) for change in Change.objects.exclude(status__in=ENDED)]
     views = {view.view_id for view in known.views}
