@@ -1,7 +1,4 @@
-"""People and roles in the administration: with plain fields, which everybody can read and use.
-
-Django's two-list widgets and the date fields of times that nobody sets have parts without a name.
-"""
+"""People and roles in the administration, with plain fields: Django's two-list widgets have parts without a name."""
 
 from typing import Any, ClassVar
 
@@ -20,7 +17,7 @@ class PersonAdmin(UserAdmin):
     readonly_fields: ClassVar = ("last_login", "date_joined")
 
     def user_change_password(self, request: HttpRequest, **where: Any) -> HttpResponse:
-        """One's own password is made on the account's page, which asks for the old one."""
+        """One's own password is changed on the account's page, which asks for the old one."""
         is_own = where["id"] == str(request.user.pk)
         return redirect("account") if is_own else super().user_change_password(request, **where)
 

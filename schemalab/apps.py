@@ -24,7 +24,7 @@ class SchemalabConfig(AppConfig):
 
 
 def _broker_failures() -> tuple[type[Exception], ...]:
-    """Imported with the first message: nodes and commands that send none do without."""
+    """Imported with the first message: most commands send none."""
     from kombu.exceptions import OperationalError
     from redis.exceptions import RedisError
 

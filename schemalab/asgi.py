@@ -30,7 +30,7 @@ live = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_route
 
 
 async def alive(scope: Any, receive: Any, send: Any) -> None:
-    """Answer for the event loop alone, whatever the database or a page does."""
+    """Answers for the event loop alone, whatever the database or a page does."""
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 

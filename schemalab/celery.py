@@ -5,10 +5,7 @@
     spark         reorganisation and data jobs, one warm SparkSession  spark
     lab           proofs: pure computing, beside everything else       lab
 
-A task takes ids, may run twice and can resume, so a message is acknowledged only when its task is done. An app that
-wants something done regularly has in its `tasks.py`:
-
-    BEAT = {"expire-leases": {"task": "leases.tasks.expire_leases", "schedule": 1.0}}
+Tasks may run twice, so a message is acknowledged when its task is done. Regular tasks are in an app's `tasks.BEAT`.
 """
 
 import os
@@ -37,7 +34,7 @@ BROKER_S_MAX = 5.0  # a Redis that is frozen holds nobody up for longer
 
 
 def kombu_url(redis_url: str) -> str:
-    """The broker's address as kombu spells it; redis-py says unix://PATH where kombu says redis+socket://PATH."""
+    """Kombu writes redis+socket://PATH where redis-py writes unix://PATH."""
     prefix = "unix://"
     return f"redis+socket://{redis_url.removeprefix(prefix)}" if redis_url.startswith(prefix) else redis_url
 
@@ -84,14 +81,13 @@ app.autodiscover_tasks(APPS_WITH_TASKS)
 
 @worker_init.connect
 def end_with_the_supervisor(**_: Any) -> None:
-    """A worker of a cluster that `up` runs; one by itself has no supervisor."""
     if heartbeat.VARIABLE in os.environ:
         end_with(int(os.environ[SUPERVISOR]))
 
 
 @worker_init.connect
 def refuse_another_layout(**_: Any) -> None:
-    """A worker that looks for rows elsewhere than they lie would lose them."""
+    """A worker with another layout would read and write rows in the wrong storage."""
     from django.db import DatabaseError, connection
 
     from storage.postgres import layout_mistake
@@ -109,7 +105,6 @@ def refuse_another_layout(**_: Any) -> None:
 
 @app.on_after_finalize.connect
 def add_timetables(sender: Celery, **_: Any) -> None:
-    """Collect the regular tasks of every app that has some."""
     for name in APPS_WITH_TASKS:
         if find_spec(f"{name}.tasks"):
             sender.conf.beat_schedule.update(getattr(import_module(f"{name}.tasks"), "BEAT", {}))

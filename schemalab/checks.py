@@ -1,7 +1,4 @@
-"""Settings that contradict each other, as Django system checks: each with an id and what would be right.
-
-What one setting may be by itself is decided once, by its parser (`schemalab/environment.py`).
-"""
+"""Django system checks for settings that contradict each other, each with an id and a hint."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -38,7 +35,7 @@ def _cluster_mistakes() -> Iterator[CheckMessage]:
 
 
 def _password_mistakes() -> Iterator[CheckMessage]:
-    """The owner's SQL password is judged as everybody's is (`nodes.services.set_sql_password`)."""
+    """The same rules as `nodes.services.set_sql_password`."""
     if not settings.NODE_PASSWORD:
         return
     try:
@@ -54,7 +51,7 @@ def _password_mistakes() -> Iterator[CheckMessage]:
 
 @register(checks.Tags.database)
 def check_earlier_version(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Before migrations: those that made this database are known to this code."""
+    """Before migrations: this code knows those of the database."""
     if not databases:
         return []
     from schemalab.connections.reachable import earlier_mistake
@@ -66,7 +63,7 @@ def check_earlier_version(databases: Sequence[str] | None = None, **_: Any) -> l
 
 @register(checks.Tags.database)
 def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """`manage.py check --database default`, and before migrations: the rows lie where the settings say."""
+    """Before migrations: rows lie where the settings say."""
     if not databases:
         return []
     from storage.postgres import layout_mistake  # and with it SQL's grammar, which most commands never need

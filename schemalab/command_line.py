@@ -1,8 +1,4 @@
-"""manage.py as its users meet it: our commands first, and bad usage in one line.
-
-Django lists forty commands of its own beside ours, and puts eight options of its own into every usage. Both stay
-there for those who know them: `manage.py help --commands` names all.
-"""
+"""manage.py: our commands first, and bad usage in one line. `manage.py help --commands` lists Django's, too."""
 
 import sys
 from typing import NoReturn
@@ -47,8 +43,6 @@ OF_UP = frozenset({"node"})
 
 
 class CommandLine(ManagementUtility):
-    """Django's, with an overview of our own."""
-
     def main_help_text(self, commands_only: bool = False) -> str:
         if commands_only:
             return str(super().main_help_text(commands_only=True))
@@ -65,7 +59,6 @@ class CommandLine(ManagementUtility):
 
 
 def refuse(parser: CommandParser, message: str) -> NoReturn:
-    """Bad usage in one line."""
     sys.stderr.write(f"{parser.prog}: {message}; see {parser.prog} --help\n")
     raise SystemExit(2)
 

@@ -1,10 +1,10 @@
-"""The documentation of this version as pages, and the files of the code that it and the chapters name.
+"""The documentation as pages, and the files of the code that it names.
 
     /docs/                          its pages by folder
-    /docs/reference/protocol.md     one of them; paths are those of the clone, so its own links lead on
+    /docs/reference/protocol.md     one of them; paths are those of the clone, so its own links work
     /source/leases/rules.py         a file of the code, with numbers of lines
 
-Anybody may read them: they are the same for every cluster. Nothing beside these folders and kinds of files is served.
+No sign-in is needed. Other folders and kinds of files are not served.
 """
 
 import re
@@ -35,8 +35,16 @@ NUMBERED = re.compile(r"(\d+)\. ")
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """All pages of the documentation, by folder."""
-    folders = [(name, [_entry(path) for path in sorted((ROOT / DOCS / name).glob("*.md"))]) for name in FOLDERS]
+    folders = [
+        (
+            name,
+            [
+                (path.relative_to(ROOT / DOCS).as_posix(), _title(path))
+                for path in sorted((ROOT / DOCS / name).glob("*.md"))
+            ],
+        )
+        for name in FOLDERS
+    ]
     return render(request, "docs_index.html", {"folders": folders})
 
 
@@ -50,7 +58,6 @@ def page(request: HttpRequest, path: str) -> HttpResponse:
 
 @require_GET
 def source(request: HttpRequest, path: str) -> HttpResponse:
-    """A file of the code."""
     if not path.startswith(tuple(f"{folder}/" for folder in SOURCES)):
         raise Http404(f"there is no source {path}")
     lines = _file(path).read_text(encoding="utf-8").splitlines()
@@ -58,16 +65,12 @@ def source(request: HttpRequest, path: str) -> HttpResponse:
 
 
 def _file(path: str) -> Path:
-    """A file of the clone by its path. Raises `Http404` for any other, and for a path that leads around."""
+    """Raises `Http404` for other files, and for paths that leave the clone."""
     found = ROOT / path
     is_plain = normpath(path) == path and not any(part.startswith(".") for part in Path(path).parts)
     if not is_plain or found.suffix not in KINDS or not found.is_file():
         raise Http404(f"there is no {path}")
     return found
-
-
-def _entry(file: Path) -> tuple[str, str]:
-    return file.relative_to(ROOT / DOCS).as_posix(), _title(file)
 
 
 def _title(file: Path) -> str:
@@ -76,12 +79,12 @@ def _title(file: Path) -> str:
 
 
 def html_of(file: Path) -> SafeString:
-    """A page's text. Headings have the anchors that its links name; links to the code lead to it."""
+    """A page's HTML, with anchors for headings."""
     tokens = MARKDOWN.parse(file.read_text(encoding="utf-8"))
     folder = file.relative_to(ROOT).parent.as_posix()
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
-            heading.attrSet("id", _anchor(inline.content))
+            heading.attrSet("id", re.sub(r"[^\w\- ]", "", inline.content.lower()).replace(" ", "-"))
             numbered = NUMBERED.match(inline.content)
             if numbered is not None:
                 heading.attrSet("data-section", numbered[1])
@@ -93,13 +96,8 @@ def html_of(file: Path) -> SafeString:
     return SafeString(re.sub(r'(<h\d [^>]*)data-section="(\d+)">', r'\1><span id="section-\2"></span>', rendered))
 
 
-def _anchor(heading: str) -> str:
-    """The name that a heading has in links: small letters, hyphens for spaces."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 def _lead(link: Token, folder: str) -> None:
-    """Let a link to a file of the code lead to its source; a link to what is not served leads nowhere."""
+    """Links to code lead to its source; links to files that are not served are dropped."""
     address = str(link.attrGet("href") or "")
     if re.match(r"[a-z]+:|#|/", address):
         return

@@ -1,12 +1,9 @@
-"""Every setting a user can make, where it comes from, and what it may be.
-
-One table (`SETTINGS`) names each environment variable with its default, its meaning and its parser. Values are looked
-up in three places, the first one wins:
+"""All settings: `SETTINGS` has each environment variable with default, meaning and parser.
 
     the process's environment  >  the file .env  >  $SCHEMALAB_HOME/up.env (what a running `manage.py up` has chosen)
 
-A value that does not parse is refused with the name and the allowed values. Mistakes *between* settings are Django
-system checks (`schemalab/checks.py`).
+An invalid value is refused with the name and the allowed values. Contradictions are system checks
+(`schemalab/checks.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ TOKEN_CHARS_MIN, TOKEN_CHARS_MAX = 16, 500
 
 
 class BadSetting(Exception):
-    """A setting has a value that is not allowed; a secret is not repeated."""
+    """A setting has an invalid value; secrets are not repeated."""
 
     def __init__(self, setting: Setting, value: str, allowed: str) -> None:
         shown = "***" if setting.is_secret else repr(value)
@@ -34,7 +31,7 @@ class BadSetting(Exception):
 
 
 class NotAllowed(ValueError):
-    """Raised by a parser; the message says what is allowed."""
+    """Raised by a parser; says what is allowed."""
 
 
 Parser = Callable[[str], Any]
@@ -42,7 +39,7 @@ Parser = Callable[[str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One environment variable: its default as text, and what it means."""
+    """One environment variable: default as text, and meaning."""
 
     name: str
     default: str
@@ -60,7 +57,7 @@ def words(value: str) -> tuple[str, ...]:
 
 
 def hosts(value: str) -> tuple[str, ...]:
-    """Names, or .NAME for all below it; not `*`: whoever can name the page by any host can send forged links."""
+    """Names, or .NAME for all below it; not `*`, which would allow forged links."""
     named = words(value)
     if "*" in named:
         raise NotAllowed("host names by commas, .NAME for all below one; not *, which is every name")
@@ -76,7 +73,7 @@ def switch(value: str) -> bool:
 
 
 def sender(value: str) -> str:
-    """An address as a message's From has it, NAME@HOST or WORDS <NAME@HOST>."""
+    """NAME@HOST or WORDS <NAME@HOST>."""
     found = getaddresses([value])
     name, _, host = found[0][1].rpartition("@") if len(found) == 1 and value.isprintable() else ("", "", "")
     if not name or not host or " " in name + host:
@@ -116,7 +113,7 @@ def number(low: float, high: float) -> Parser:
 
 
 def url(*schemes: str) -> Parser:
-    """An address with one of these schemes; empty stands for the embedded service."""
+    """An address with one of these schemes; empty: the embedded service."""
     allowed = " or ".join(f"{scheme}://.." for scheme in schemes)
 
     def parse(value: str) -> str:
@@ -128,7 +125,6 @@ def url(*schemes: str) -> Parser:
 
 
 def smtp_server(value: str) -> str:
-    """An SMTP server by its address; empty for none."""
     try:
         parts = urlsplit(value)
         has_host = parts.scheme in ("smtp", "smtps") and bool(parts.hostname) and parts.port != 0
@@ -140,7 +136,6 @@ def smtp_server(value: str) -> str:
 
 
 def clock_offsets(value: str) -> dict[str, float]:
-    """Seconds by node's name."""
     pairs = [word.partition("=") for word in words(value)]
     try:
         found = {name.strip(): float(seconds) for name, _, seconds in pairs}
@@ -152,21 +147,18 @@ def clock_offsets(value: str) -> dict[str, float]:
 
 
 def token(value: str) -> str:
-    """A secret for a header."""
     if value and not (TOKEN_CHARS_MIN <= len(value) <= TOKEN_CHARS_MAX and value.isascii() and value.isprintable()):
         raise NotAllowed(f"{TOKEN_CHARS_MIN} to {TOKEN_CHARS_MAX} characters of ASCII, or empty")
     return value
 
 
 def folder(value: str) -> Path | None:
-    """A folder that exists; empty for none."""
     if not value:
         return None
     return _found(Path(value), Path.is_dir, "a folder that exists")
 
 
 def file(value: str) -> Path | None:
-    """A file that exists; empty for none."""
     if not value:
         return None
     return _found(Path(value), Path.is_file, "a file that exists")
@@ -302,7 +294,7 @@ SETTINGS: tuple[Setting, ...] = (
 
 
 def parse_settings(values: Mapping[str, str], settings: Iterable[Setting] = SETTINGS) -> dict[str, Any]:
-    """The typed value of every setting; an unset or blank one has its default."""
+    """The typed value of each setting; an unset or blank one has its default."""
     parsed = {}
     for setting in settings:
         value = values.get(setting.name, "").strip() or setting.default
@@ -314,12 +306,12 @@ def parse_settings(values: Mapping[str, str], settings: Iterable[Setting] = SETT
 
 
 def home_of(values: Mapping[str, str], *, base: Path) -> Path:
-    """The folder of this clone's cluster: $SCHEMALAB_HOME, or .schemalab in the clone."""
+    """$SCHEMALAB_HOME, or .schemalab in the clone."""
     return (base / (values.get("SCHEMALAB_HOME", "").strip() or ".schemalab")).resolve()
 
 
 def merge(*, process: Mapping[str, str], env_file: Mapping[str, str], running: Mapping[str, str]) -> dict[str, str]:
-    """The values in force: an empty one does not hide one of lower rank."""
+    """The values in force; an empty one does not hide a lower one."""
     merged = dict(running)
     for layer in (env_file, process):
         merged.update({name: value for name, value in layer.items() if value.strip()})

@@ -1,10 +1,6 @@
-"""Names the pure modules, and the import rule they keep: a contract type for import-linter.
-
-A module is pure unless the contract in pyproject.toml names it as shell. A pure module may import the standard library,
-other pure modules, and what the contract allows it by name; nothing else, not even for a type.
-
-`python -m schemalab.floors` prints the files of all pure modules: what mypy checks strictly.
-"""
+"""The import rule of pure modules, as a contract type for import-linter. A module is pure unless pyproject.toml names
+it as shell. Pure modules import the standard library, each other, and what the contract allows by name, also for
+types. `python -m schemalab.floors` prints the files of all pure modules for mypy."""
 
 import sys
 import tomllib
@@ -22,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Purity:
-    """The rule as data. `shell` and `pure` are patterns of module names; a shell pattern covers what lies below it."""
+    """The rule as data. A pattern of `shell` covers all modules below it."""
 
     shell: tuple[str, ...]
     pure: tuple[str, ...]
@@ -46,7 +42,7 @@ def purity(*, shell: Iterable[str], pure: Iterable[str], allowed: Iterable[str])
 
 
 def breaches(rule: Purity, graph: ImportGraph, roots: Iterable[str]) -> Iterator[tuple[str, str, list[int]]]:
-    """(importer, imported, line numbers) of each forbidden import of a pure module."""
+    """(importer, imported, line numbers) of each forbidden import."""
     packages = set(roots)
     for importer in sorted(graph.modules):
         if importer.split(".")[0] in packages and rule.is_pure(importer):
@@ -75,7 +71,6 @@ class PureModulesContract(Contract):  # type: ignore[misc]
 
 
 def contract_of(pyproject: Path = ROOT / "pyproject.toml") -> tuple[Purity, list[str]]:
-    """The rule and the packages it holds for, as configured."""
     linter: dict[str, Any] = tomllib.loads(pyproject.read_text())["tool"]["importlinter"]
     [contract] = [contract for contract in linter["contracts"] if contract["type"] == "pure"]
     rule = purity(shell=contract["shell"], pure=contract["pure"], allowed=contract["allowed"])

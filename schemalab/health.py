@@ -1,4 +1,4 @@
-"""Is the cluster well? The database and Redis answer, and the nodes that should be up are."""
+"""Health of the cluster: the database, Redis and the nodes answer."""
 
 from dataclasses import asdict, dataclass
 
@@ -34,7 +34,7 @@ def health() -> Health:
 
 
 def nodes_up() -> list[tuple[str, str, int]] | None:
-    """(name, host, port) of the nodes that are up; None when the database does not answer."""
+    """(name, host, port) of the nodes that should be up; None when the database does not answer."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT name, host, port FROM leases_node WHERE state = 'up' ORDER BY name")

@@ -1,4 +1,4 @@
-"""Secrets that nobody gave: made on first run, kept in $SCHEMALAB_HOME/secrets, readable by their owner only."""
+"""Generated secrets, kept in $SCHEMALAB_HOME/secrets for their owner only."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ BYTES = 48
 
 
 def secret(home: Path, name: str) -> str:
-    """The secret `name` of this home. Several processes may ask at once: the first one's stays."""
+    """The secret `name` of this home; of several processes at once the first one's stays."""
     path = home / FOLDER / name
     if not path.exists():
         _make(path)

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class SignInTally(models.Model):
-    """Wrong passwords for one subject: a name at an address, an address, a name (`nodes.people.attempts`)."""
+    """Wrong passwords of one subject: a name at an address, an address, a name (`nodes.people.attempts`)."""
 
     subject = models.TextField(primary_key=True)
     failures = models.IntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Wait for something that tells nobody when it is so, such as a server that starts: ask again, with a limit."""
+"""Polls a condition that is not notified, such as a server that starts, with a limit."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The three places settings come from, read. What they may hold and which wins: `schemalab/environment.py`."""
+"""Reads the three sources of settings; `schemalab/environment.py` parses and merges them."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def env_file() -> Path:
-    """The clone's .env; tests point SCHEMALAB_ENV_FILE elsewhere, so that a user's file never reaches them."""
+    """The clone's .env, or SCHEMALAB_ENV_FILE, which keeps a user's file from tests."""
     return BASE_DIR / os.environ.get("SCHEMALAB_ENV_FILE", ".env")
 
 
@@ -36,7 +36,7 @@ def load_settings() -> dict[str, Any]:
 
 
 def make_home(folder: Path) -> Path:
-    """Create the home; the database server's user must be able to walk through it (what is private lies in 0700)."""
+    """Creates the home, open to the database server's user."""
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(0o755)

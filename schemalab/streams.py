@@ -1,4 +1,4 @@
-"""Live parts of what operators look at: the nodes' rows, the list of processes, the leases."""
+"""Live parts for operators: nodes, processes, leases."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from schemalab.supervisor.process_control import is_supervisor_away, processes_f
 
 
 def _nodes(back: str) -> dict[str, Any]:
-    """Nodes as the database knows them, with their process's state and what may be done to it, and then `back`."""
+    """The database's nodes with the state and actions of their processes."""
     states = {process["name"]: process["state"] for process in processes_for_a_page()}
     return {
         "back": back,
@@ -35,7 +35,7 @@ def _nodes(back: str) -> dict[str, Any]:
 
 
 def _processes(_id: int) -> dict[str, Any]:
-    """The processes that the supervisor runs, without those that have done their work."""
+    """The supervised processes, without finished ones."""
     states = dict(Node.objects.values_list("name", "state"))
     running = processes_for_a_page()
     return {
@@ -54,7 +54,7 @@ def _processes(_id: int) -> dict[str, Any]:
 
 
 def _remedy(_id: int) -> dict[str, Any]:
-    """The end of the node or session that a change waits for, and the commands that an operator can give it now."""
+    """The actions on the node or session that a change waits for."""
     holder = next(iter(awaited()), None)
     if holder is None:
         return {"node": None}

@@ -1,4 +1,4 @@
-"""Loads templates without their indentation, which is for their readers: no page or live part carries it."""
+"""Loads templates without their indentation."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The map of the site: what stands above all apps here, then each app that has pages, in the order of the floors."""
+"""URLs of the site, then of each app in the order of the floors."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Pages that belong to no app: signing in by a link, and health for scripts. What operators do is in `operations`."""
+"""Pages that belong to no app: sign-in links, and health for scripts."""
 
 from django.conf import settings
 from django.contrib import messages

@@ -1,8 +1,5 @@
-"""Waiting for Redis: a worker stays, keeps what it is doing, and goes on within a second of Redis's return.
-
-Left to themselves Celery and kombu do otherwise. A worker that held a message when Redis died crashed, since kombu
-asks a connection that it has just thrown away for its address; and the pauses between two tries grow to half a minute.
-"""
+"""Waits for Redis: a worker keeps its tasks, and continues within a second of Redis's return. Left alone, kombu
+crashes a worker that holds a message when Redis dies, and pauses grow to half a minute."""
 
 import logging
 from typing import Any
@@ -21,7 +18,7 @@ PAUSE_S_FIRST, PAUSE_S_MORE, PAUSE_S_MAX = 0.2, 0.2, 1.0
 
 
 class Channel(redis.Channel):
-    """A channel that says that its connection is over in a way that its users expect."""
+    """Reports a lost connection as its users expect."""
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
         if self.connection.client is None:
@@ -30,13 +27,11 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Kombu's, with these channels."""
-
     Channel = Channel
 
 
 class WaitingConsumer(Consumer):
-    """Asks for Redis again and again, without a limit: there is nothing else a worker could do."""
+    """Reconnects without a limit."""
 
     def ensure_connected(self, conn: Any) -> Any:
         conn.ensure_connection(
@@ -50,7 +45,7 @@ class WaitingConsumer(Consumer):
         return conn
 
     def register_with_event_loop(self, hub: Any) -> None:
-        """Called when the loop over messages begins, on each connection anew."""
+        """Called on each new connection."""
         beat()
         hub.timer.call_repeatedly(EVERY_S, beat)
         super().register_with_event_loop(hub)
@@ -61,7 +56,7 @@ class WaitingConsumer(Consumer):
 
 
 class BeatingScheduler(PersistentScheduler):
-    """Beat's timetable; each look at it is a sign of life."""
+    """Each look at the timetable is a heartbeat."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         beat()
@@ -69,6 +64,5 @@ class BeatingScheduler(PersistentScheduler):
 
 
 def install() -> None:
-    """Let kombu use this transport wherever an address says Redis."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:Transport"

@@ -1,4 +1,4 @@
-"""One address of the database, spelt for psycopg in the setting, and for Django here."""
+"""The database's address, in psycopg's form and in Django's."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host"
 
 
 def django_database(url: str) -> dict[str, Any]:
-    """Django's DATABASES entry; what Django has no name for goes to psycopg as an option."""
+    """Django's DATABASES entry; unknown parameters become options of psycopg."""
     parts = conninfo_to_dict(url)
     named = {django: str(parts.pop(libpq, "") or "") for libpq, django in DJANGO_NAMES.items()}
     return {

@@ -1,11 +1,10 @@
-"""One line when PostgreSQL or Redis goes, one when it returns; what fails meanwhile for that reason is only counted.
+"""Logs one line when PostgreSQL or Redis goes and one when it returns; failures in between are counted.
 
     worker  | PostgreSQL does not answer (server closed the connection); what fails for that is not logged until it does
     worker  | PostgreSQL answers again after 12 s; 34 messages about that left out
 
-Whoever fails logs as ever: each task, timetable, page and node, with a traceback or without. This handler looks at the
-exception that a record carries, and where a lost service is behind it, it reports the loss once and asks the service
-until it answers. A single session that was ended while the service is well is one line and no more.
+The handler looks at a record's exception, and asks a lost service until it answers. A session that ended while its
+service is well is one line.
 """
 
 import copy
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def lost_service(record: logging.LogRecord) -> tuple[str, BaseException] | None:
-    """The service whose loss is behind the record, and the exception that says so."""
+    """The lost service behind a record, and the exception that shows it."""
     for error in _exceptions(record):
         for kind in type(error).__mro__:
             service = LOST_BY_CLASS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
@@ -59,7 +58,7 @@ def _exceptions(record: logging.LogRecord) -> Iterator[BaseException]:
 
 
 class Outage:
-    """One service as one process sees it. `answers()` asks it."""
+    """One service as this process sees it. `answers()` asks it."""
 
     def __init__(self, service: str, answers: Callable[[], bool], settled_s: float = SETTLED_S) -> None:
         self._service, self._answers, self._settled_s = service, answers, settled_s
@@ -72,7 +71,7 @@ class Outage:
         self._left_out = 0
 
     def begins(self) -> bool:
-        """Something failed: is it the first time? Then somebody begins to ask."""
+        """True for the first failure, which starts the questions."""
         with self._lock:
             if self._is_open:
                 self._left_out += 1
@@ -82,7 +81,7 @@ class Outage:
         return True
 
     def _wait(self) -> None:
-        """Until it answers and the last of those who missed it have said so: an outage has no limit of its own."""
+        """Without a limit."""
         began, is_first = time.monotonic(), True
         while True:
             time.sleep(PROBE_S)
@@ -99,8 +98,6 @@ class Outage:
 
 
 class Handler(logging.StreamHandler):
-    """To the terminal, with outages reported once."""
-
     def emit(self, record: logging.LogRecord) -> None:
         found = lost_service(record)
         if found is not None:
@@ -112,7 +109,7 @@ class Handler(logging.StreamHandler):
 
 
 def reported_once(record: logging.LogRecord, service: str, error: BaseException) -> logging.LogRecord:
-    """The record as the one line that an outage begins with."""
+    """The line with which an outage begins."""
     line = copy.copy(record)
     line.exc_info = line.exc_text = line.stack_info = None
     line.levelno = max(record.levelno, logging.WARNING)

@@ -1,4 +1,4 @@
-"""Do the database and Redis that a user named by URL answer, and are they new enough? One clear line when not."""
+"""Checks that PostgreSQL and Redis given by URL answer and are new enough."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LOCKS_ON_ONE_MOST = 10_000
 
 
 class Unusable(Exception):
-    """A service named by URL cannot be used."""
+    """A service given by URL cannot be used."""
 
 
 def where(url: str) -> str:
@@ -42,7 +42,7 @@ def check_database(url: str) -> None:
 
 
 def shortcomings(url: str, *, nodes: int) -> str | None:
-    """The load that a server will refuse, in one line: it can be used all the same, and only its owner can set it."""
+    """A warning about limits that only the server's owner can raise."""
     wanted = {"max_connections": postgres.connections_for(nodes)}
     wanted |= {name: int(value) for name, value in postgres.PREDICATE_LOCKS.items()}
     with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection:
@@ -58,7 +58,7 @@ def shortcomings(url: str, *, nodes: int) -> str | None:
 
 
 def weaker_reader(url: str) -> str:
-    """The protection that a database of somebody else's lacks, in one line: nothing is revoked there from its users."""
+    """A warning that nothing is revoked from PUBLIC in a database of somebody else's."""
     with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection:
         may_act_as_reader = connection.execute(role.IS_HELD_SQL).fetchone()
     found = f"DATABASE_URL: in the database at {where(url)} the role {role.READER}"
@@ -68,7 +68,7 @@ def weaker_reader(url: str) -> str:
 
 
 def shadow_mistake(url: str, shadow: str) -> str | None:
-    """Make the database for questions to the catalog. What is missing for it, in one line; None when it is there."""
+    """Creates the shadow database; returns why that failed, or None."""
     try:
         make_beside(url, shadow)
         catch_up(url, shadow)
@@ -92,7 +92,7 @@ def check_layout(url: str) -> None:
 
 
 def earlier_mistake(cursor: Any) -> str | None:
-    """Why the migrations of this code cannot continue from those that made this database; None when they can."""
+    """Why this code cannot migrate the database, or None."""
     cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
     if not cursor.fetchone()[0]:
         return None

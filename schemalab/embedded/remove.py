@@ -1,4 +1,4 @@
-"""`python -m schemalab.embedded.remove`: delete the cluster of this clone, unless it is running (`make clean`)."""
+"""`python -m schemalab.embedded.remove`: deletes the cluster of this clone, unless it runs (`make clean`)."""
 
 import sys
 

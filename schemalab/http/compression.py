@@ -1,4 +1,4 @@
-"""Answers compressed for browsers that take gzip: Django's middleware, and what streams as one member.
+"""Gzip for browsers: Django's middleware, with streams as one member.
 
 Django    part 1 ..  ──► member 1, member 2, ..     a browser reads the first one, and takes the file for whole
 here      part 1 ..  ──► one member, flushed after each part
@@ -21,8 +21,6 @@ GZIP_BITS = 31
 
 
 class Compression(GZipMiddleware):
-    """See the module."""
-
     def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
         if not (response.streaming and response.is_async):
             answer: HttpResponseBase = super().process_response(request, response)
@@ -35,7 +33,7 @@ class Compression(GZipMiddleware):
 
 
 async def one_member(parts: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
-    """The parts compressed as one member; what each was compressed to is sent at once."""
+    """Compresses the parts as one member, flushed after each."""
     packer = zlib.compressobj(wbits=GZIP_BITS)
     async with contextlib.aclosing(parts):
         async for part in parts:

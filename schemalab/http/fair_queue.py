@@ -1,13 +1,11 @@
-"""A fair queue: a process computes one page at a time, so one visitor's many requests would slow everybody's.
+"""A fair queue: a process computes one page at a time, so one visitor's requests would slow all others.
 
     one visitor, 40 requests at once      another visitor's page takes
     all answered side by side             50 times as long as alone (seen)
     one after the other                   twice as long
 
-A visitor has `PLACES` places, and a request keeps its place until it is answered. One that takes longer than
-`PLACE_S_MAX` waits for something else, such as a statement on a node: it gives its place up and goes on.
-
-A visitor is a session that exists, else an address: a made-up cookie is no other visitor.
+A visitor, an existing session or else an address, has `PLACES` places. A request that takes longer than `PLACE_S_MAX`
+waits for something else, and gives its place up.
 """
 
 import asyncio
@@ -28,7 +26,7 @@ SESSIONS_MAX = 10_000
 
 
 class FairQueue:
-    """The queues of one process; all of it but `remember` runs in the event loop."""
+    """The queues of one process; all but `remember` runs in the event loop."""
 
     def __init__(self) -> None:
         self._cookie = re.compile(rf"(?:^|;\s*){re.escape(settings.SESSION_COOKIE_NAME)}=(\w{{1,64}})(?:;|$)".encode())
@@ -38,7 +36,7 @@ class FairQueue:
 
     @contextlib.asynccontextmanager
     async def place(self, scope: dict[str, Any]) -> AsyncIterator[None]:
-        """Wait for a place, which is free again after the block."""
+        """Waits for a place."""
         visitor, loop = self._visitor(scope), asyncio.get_running_loop()
         if self._busy[visitor] < PLACES:
             self._busy[visitor] += 1
@@ -67,7 +65,7 @@ class FairQueue:
             end()
 
     def remember(self, request: HttpRequest) -> None:
-        """After a request: its cookie is that of a session that exists, if it is."""
+        """Notes after a request that its cookie is an existing session's."""
         session = request.session
         if session.accessed and session.session_key and not session.is_empty():
             self._sessions[session.session_key] = None
@@ -81,7 +79,6 @@ class FairQueue:
         return network_of((scope.get("client") or ("",))[0])
 
     def _hand_on(self, visitor: str) -> None:
-        """Give the place to the next request that still waits."""
         waiting = self._waiting.get(visitor, deque())
         while waiting:
             if not (next_one := waiting.popleft()).cancelled():

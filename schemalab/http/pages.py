@@ -1,14 +1,10 @@
-"""Django's pages over ASGI: a request enters a thread once and is answered there whole.
+"""Django's pages over ASGI: a request enters a thread once and is answered there.
 
     event loop ──request──► thread: middleware, view, template ──answer──► event loop
 
-Django's own handler makes a thread for each request, goes back and forth between it and the event loop five times, and
-opens a connection to the database for it; that was most of what a short answer cost. Here the first `KEPT` requests at
-a time have threads that keep their connection; the others, which come when some wait (for a statement of the console,
-for a supervisor), have one for the request alone. One visitor's requests wait for each other
-(`schemalab.http.fair_queue`).
-
-What streams from an asynchronous iterator is sent as Django does it: until it ends, or its reader leaves.
+Django's handler makes a thread and a database connection for each request, and switches between thread and event loop
+five times: most of the cost of a short answer. Here the first `KEPT` concurrent requests have threads that keep their
+connection; others have one of their own. Asynchronous streams are sent as by Django.
 """
 
 import asyncio
@@ -37,8 +33,6 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Pages(ASGIHandler):
-    """See the module."""
-
     def __init__(self) -> None:
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
@@ -62,7 +56,7 @@ class Pages(ASGIHandler):
 
     @contextlib.contextmanager
     def _thread(self) -> Iterator[Executor]:
-        """The threads for one more request; called in the event loop alone."""
+        """The threads for one more request; called in the event loop."""
         if self._busy == KEPT:
             yield self._others
             return
@@ -73,7 +67,7 @@ class Pages(ASGIHandler):
             self._busy -= 1
 
     def _answer(self, scope: Scope, body: IO[bytes]) -> HttpResponseBase:
-        """The answer, whole and closed but for what streams from an asynchronous iterator."""
+        """The answer, complete but for asynchronous streams."""
         set_script_prefix(get_script_prefix(scope))
         translation.deactivate()  # the thread's last request may have chosen others
         timezone.deactivate()
@@ -107,7 +101,7 @@ class Pages(ASGIHandler):
 
 
 def _gathered(response: Any) -> HttpResponse:
-    """The answer with all that a plain iterator streams, such as a file, read here to its end."""
+    """The answer with its plain iterator, such as a file, read."""
     whole = HttpResponse(b"".join(response.streaming_content), status=response.status_code, headers=response.headers)
     whole.cookies = response.cookies
     return whole

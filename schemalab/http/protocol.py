@@ -1,15 +1,13 @@
-"""HTTP as the page speaks it: a connection that does nothing costs nobody else theirs.
-
-uvicorn bounds how many connections there are, and refuses everybody beyond that. So each of these is bounded, too:
+"""HTTP with bounds for each connection, since uvicorn refuses everybody beyond its number of connections.
 
     a request's head         comes within `HEAD_S_MAX`; its body is bounded by `schemalab.http.request_bounds`
     idle connections         at most `IDLE_MAX` of an address have no whole request; the oldest gives way
-    sockets                  are idle, too, until somebody who is signed in follows a page by them
+    sockets                  are idle, too, until a signed-in person follows a page by them
     connections              at most `ADDRESS_MAX` of an address, open pages included; further ones are refused
     answers                  are read: one of which nothing is taken for `FLUSH_S` ends its connection
 
-A proxy of ours, which sends everybody's requests, is not bounded by its address: it bounds its clients itself
-(docs/how-to/teach-a-class.md). The size of a head is bounded by uvicorn's own `--h11-max-incomplete-event-size`.
+A proxy of ours bounds its clients itself (docs/how-to/teach-a-class.md). uvicorn's `--h11-max-incomplete-event-size`
+bounds the head.
 """
 
 import asyncio
@@ -35,8 +33,6 @@ _idle: defaultdict[str, dict["BoundedProtocol", None]] = defaultdict(dict)
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection; see the module."""
-
     _address = ""
     _head_timer: asyncio.TimerHandle | None = None
     _flush_timer: asyncio.TimerHandle | None = None

@@ -1,7 +1,4 @@
-"""Requests of a bounded size that arrive in a bounded time: what is beyond is refused before Django takes it in.
-
-Django reads a body to its end, into a file when it is large, before any view is asked; so the bound is here.
-"""
+"""Bounds the size and time of a request's body before Django reads it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +15,7 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class BodyRefused(Exception):
-    """The body of a request is too long, or takes too long."""
+    """The body is too long, or takes too long."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -26,7 +23,7 @@ class BodyRefused(Exception):
 
 
 def bounded(application: Application) -> Application:
-    """The application, for requests whose body is at most DATA_UPLOAD_MAX_MEMORY_SIZE and comes within BODY_S_MAX."""
+    """The application for bodies of at most DATA_UPLOAD_MAX_MEMORY_SIZE bytes within BODY_S_MAX."""
 
     async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = Body(receive, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -40,7 +37,7 @@ def bounded(application: Application) -> Application:
 
 
 class Body:
-    """The body of one request, read whole: it is small."""
+    """The body of one request, read whole."""
 
     def __init__(self, receive: Receive, bytes_max: int) -> None:
         self._receive, self._bytes_max = receive, bytes_max
@@ -51,7 +48,7 @@ class Body:
             raise self._too_long()
 
     async def taken_in(self) -> Receive:
-        """Read it; returns a `receive` that hands it over, and then waits for the client to leave as before."""
+        """Reads it; returns a `receive` that hands it over."""
         messages: list[Message] = []
         try:
             async with asyncio.timeout(BODY_S_MAX):

@@ -1,7 +1,4 @@
-"""A request whose path, query or form has a text that cannot be stored is refused before any view sees it.
-
-JSON is looked at where it is read. A statement of SQL is let through: whoever reads it says where in it NUL stands.
-"""
+"""Refuses requests with text that cannot be stored. JSON is checked where it is read; SQL has its own error for NUL."""
 
 from collections.abc import Callable
 

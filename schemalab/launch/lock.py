@@ -1,4 +1,4 @@
-"""One `manage.py up` per home: a file lock that the kernel releases however the holder ends."""
+"""One `manage.py up` per home: a file lock, which the kernel releases."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def hold(home: Path) -> Iterator[None]:
-    """Hold the home; the message of a refusal names the holder."""
+    """Holds the home; the refusal names the holder."""
     with (home / LOCK_FILE).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

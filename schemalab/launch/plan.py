@@ -1,4 +1,4 @@
-"""The plan of one `manage.py up`, all questions answered before the first process starts."""
+"""The plan of one `manage.py up`, complete before the first process starts."""
 
 import os
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from spark_tasks.spark.java import Java
 
 
 def reach(host: str) -> str:
-    """Where somebody on this machine finds who listens there."""
+    """The address at which this machine reaches a listener."""
     return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where everything of this run is, and how it was chosen."""
+    """The folders, ports and settings of this run."""
 
     locations: Locations
     database_url: str
@@ -39,7 +39,7 @@ class Plan:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Settings this run has chosen: for its processes, and by up.env for every command beside it."""
+        """Settings chosen by this run, for its processes and up.env."""
         return {
             "HOST": self.host,
             "PORT": str(self.port),

@@ -1,10 +1,6 @@
-"""Chooses our TCP ports. Two clones on one machine must not collide, so defaults move on to the next free one.
-
-A port is reserved before anything listens on it, and stays so while its process is down: a name in Linux's abstract
-socket namespace stands for it (unix(7)), which every `up` on the machine sees and which goes with the process that
-holds it. Without that, two clusters that start at once would choose the same ports, and one that starts while
-another's node is down would take that node's place.
-"""
+"""Chooses TCP ports, the next free ones, so that two clones on one machine do not collide. A port is reserved by a
+name in Linux's abstract socket namespace (unix(7)), which every `up` sees and which ends with its holder. So clusters
+that start at once choose different ports, and a node that is down keeps its port."""
 
 import errno
 import socket
@@ -15,7 +11,7 @@ TRIES_MAX = 200
 
 
 class PortTaken(Exception):
-    """Somebody listens on the port that was asked for, or on all we tried."""
+    """The requested port, or all that we tried, are in use."""
 
 
 class Ports:
@@ -32,7 +28,7 @@ class Ports:
             reservation.close()
 
     def page_port(self, host: str, asked: int) -> int:
-        """The port asked for, or with 0 the first free one from 8000 on."""
+        """The requested port; 0: the first free one from 8000 on."""
         if not asked:
             return self.free_ports(host, DEFAULT_PORT, count=1)[0]
         if not self._take(host, asked):
@@ -40,7 +36,6 @@ class Ports:
         return asked
 
     def free_ports(self, host: str, first: int, *, count: int) -> list[int]:
-        """The next `count` free ports from `first` on."""
         found: list[int] = []
         for port in range(first, min(first + TRIES_MAX, 65536)):
             if len(found) == count:
@@ -52,7 +47,7 @@ class Ports:
         return found
 
     def _take(self, host: str, port: int) -> bool:
-        """Reserve a port; False when another cluster has it, or something listens there."""
+        """Reserves a port; False when it is in use."""
         reservation = socket.socket(socket.AF_UNIX)
         try:
             reservation.bind(f"\0schemalab port {port}")

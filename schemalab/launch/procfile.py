@@ -1,4 +1,4 @@
-"""The Procfile: which processes make the cluster, as `name: command` lines with $VARIABLES."""
+"""The Procfile: the processes of the cluster as `name: command` lines with $VARIABLES."""
 
 import shlex
 import sys
@@ -17,6 +17,6 @@ def read_procfile(text: str) -> dict[str, str]:
 
 
 def command_line(command: str, values: Mapping[str, str]) -> tuple[str, ...]:
-    """The arguments of a process: variables filled in, programs of the virtual environment found without PATH."""
+    """Arguments with variables filled in and programs of the virtual environment found."""
     program, *arguments = (Template(word).substitute(values) for word in shlex.split(command))
     return (*PROGRAMS.get(program, (program,)), *arguments)

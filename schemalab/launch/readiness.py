@@ -1,4 +1,4 @@
-"""Is the cluster ready: the page answers, and every node that was started has registered itself."""
+"""The cluster is ready when the page answers and every node that was started has registered."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ def has_command(name: str) -> bool:
 
 
 async def wait_until_ready(plan: Plan, processes: Mapping[str, Supervised], *, seconds_max: float) -> list[str]:
-    """Names of all that is still missing when the limit has passed; empty when all is ready."""
+    """The names of what is missing at the limit; empty when ready."""
     deadline = time.monotonic() + seconds_max
     while True:
         pids = {name: processes[name].pid for name in plan.node_ports}
@@ -32,7 +32,7 @@ async def wait_until_ready(plan: Plan, processes: Mapping[str, Supervised], *, s
 
 
 def what_is_missing(plan: Plan, pids: Mapping[str, int | None]) -> list[str]:
-    """`pids` are the nodes' processes of now: rows of an earlier run do not count."""
+    """`pids` are the nodes' processes: rows of earlier runs do not count."""
     registered = registered_nodes(plan.database_url)
     missing = [f"{name} has not registered" for name, pid in pids.items() if pid is None or registered.get(name) != pid]
     return missing if page_answers(plan.address) else [f"the page at {plan.address} does not answer", *missing]

@@ -1,9 +1,7 @@
-"""The cluster for a class in a room: the page can be reached from the room's network, the nodes cannot.
+"""The cluster for a class in a room: the page is reachable from the room's network, the nodes are not.
 
-    HOST            0.0.0.0                     unless it is set
-    ALLOWED_HOSTS   .., 192.168.1.20            this machine's address there, beside those that are set
-
-What others must not reach stays on loopback, and DEBUG stays off: the page's own settings are checked when it starts.
+HOST            0.0.0.0                     unless it is set
+ALLOWED_HOSTS   .., 192.168.1.20            this machine's address there, beside those that are set
 """
 
 import socket
@@ -21,14 +19,11 @@ NO_TLS = "The page speaks no TLS: what learners type can be overheard in this ne
 
 
 class NoRoom(Exception):
-    """This machine cannot be reached by others, or must not be: says why."""
+    """This machine cannot be reached by others, or must not be."""
 
 
 def own_address(values: Mapping[str, str]) -> str:
-    """The address at which learners reach the page: `HOST` where it is set, else this machine's in its network.
-
-    Raises `NoRoom` without a network.
-    """
+    """`HOST` where it is set, else this machine's address in its network. Raises `NoRoom`."""
     if values.get("HOST", "0.0.0.0") != "0.0.0.0":  # noqa: S104
         return values["HOST"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -41,7 +36,7 @@ def own_address(values: Mapping[str, str]) -> str:
 
 
 def room_settings(values: Mapping[str, str], address: str) -> dict[str, str]:
-    """The settings of a class, beside `values`. Raises `NoRoom` for what must not be shown to a room."""
+    """The settings of a class, beside `values`. Raises `NoRoom`."""
     if values.get("DEBUG", "").lower() in ("1", "true", "yes", "on"):
         raise NoRoom("DEBUG shows settings to everybody in the room: switch it off")
     hosts = [host for host in values.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if host.strip()]
@@ -52,13 +47,13 @@ def room_settings(values: Mapping[str, str], address: str) -> dict[str, str]:
 
 
 def invitation(address: str, port: int) -> list[str]:
-    """Lines for the terminal: the address for learners, and its QR code."""
+    """The address for learners and its QR code, as lines."""
     link = f"http://{address}:{port}/lab/"
     return [f"for learners in this room: {link}", *qr_lines(link), NO_TLS]
 
 
 def qr_lines(text: str) -> list[str]:
-    """A QR code in letters, two modules above each other in one: what is dark is left out, as on a dark terminal."""
+    """A QR code for a dark terminal, two modules above each other in one letter."""
     rows = list(segno.make(text, error="m", micro=False).matrix_iter(border=QUIET))
     rows += [[0] * len(rows[0])] * (len(rows) % 2)
     pairs = zip(rows[::2], rows[1::2], strict=True)

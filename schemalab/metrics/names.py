@@ -1,4 +1,4 @@
-"""Every metric of /metrics: a row each. The reference and the dashboard are held against this table."""
+"""Every metric of /metrics. The reference and the dashboard are checked against this table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Kind = Literal["gauge", "counter", "histogram"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`name` is as Prometheus stores it; of a histogram without `_bucket`, `_sum`, `_count`."""
+    """`name` is Prometheus's; of a histogram without `_bucket`, `_sum`, `_count`."""
 
     name: str
     kind: Kind

@@ -1,8 +1,5 @@
-"""The values of all metrics now: from the database, and from what nodes report over Redis.
-
-Nothing is counted here: the page's process may end and come back, and every counter goes on. While a node or Redis is
-away its figures are missing, not zero.
-"""
+"""The current values of all metrics, from the database and from what nodes report over Redis. While a node or Redis is
+away its figures are missing, not zero."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ OF_REQUESTS = {
 
 
 class Cluster(Collector):
-    """All families of `names.METRICS`, each read when it is asked for."""
+    """All families of `names.METRICS`, read on request."""
 
     def collect(self) -> Iterator[Family]:
         nodes = dict(Node.objects.order_by("name").values_list("name", "state"))

@@ -1,10 +1,9 @@
-"""/metrics, as Prometheus reads it.
+"""/metrics for Prometheus.
 
-    METRICS_TOKEN is set    whoever bears it, and nobody else
-    it is not               this machine alone, and only by a name of its own
+    METRICS_TOKEN is set    for bearers of the token
+    it is not               for this machine alone, and only by a name of its own
 
-A session is no way in: figures name tables and changes of everybody. Who comes through a proxy comes from elsewhere,
-whatever the address of the connection.
+Sessions do not count, since figures name tables and changes of all people. A proxied request is not of this machine.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def why_refused(request: HttpRequest) -> HttpResponse | None:
-    """The answer to who may not read; None to who may."""
+    """The refusal, or None."""
     if settings.METRICS_TOKEN:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
@@ -57,7 +56,7 @@ def why_refused(request: HttpRequest) -> HttpResponse | None:
 
 
 def _is_of_this_machine(request: HttpRequest) -> bool:
-    """A proxy that adds no header still asks for the host that its own client asked for."""
+    """A proxy without headers still asks for its client's host."""
     if settings.PUBLIC_URL or any(name in request.headers for name in FORWARDED):
         return False
     asked = urlsplit(f"//{request.get_host()}").hostname or ""

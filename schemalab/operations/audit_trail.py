@@ -1,10 +1,9 @@
-"""The audit trail: who did what when, by the story and by what only the administration knows. For operators.
+"""The audit trail: which operator did what and when. For operators.
 
     /audit-trail/?who=olga&kind=leases&text=n2&from=..&until=..&before=2026-05-04T12:00:00.123456Z,story,812
 
-There is no third record. An act that the story has is read from it, whichever way it came; entries of the
-administration that are about the same rows are shown as well, for they name the way. Of the administration a reader
-sees the entries about what they may look at there.
+Acts are read from the story; entries of the admin's log about the same rows show the way they came. A reader sees
+those about objects they may view in the admin.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ HEAD = ("at", "who", "what", "kind", "source")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where an act stands: by its time, then by its source and its number there."""
+    """The place of an act: time, source and number."""
 
     at: datetime
     source: str
@@ -63,7 +62,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The acts that an address asks for: a part of the story, of one person or of all, before a place."""
+    """The filter of an address."""
 
     part: story.Wanted
     who: str = ""
@@ -82,21 +81,21 @@ class Asked:
 
 def asked(query: QueryDict) -> Asked:
     part = replace(story.wanted(query), stream=CLUSTER, before=None, after=None)
-    return Asked(part, query.get("who", "").strip()[: story.TEXT_MAX], _place(query.get("before", "")))
-
-
-def _place(typed: str) -> Place | None:
-    """The place that `Place.__str__` wrote; None when it is none."""
-    at, _, rest = typed.partition(",")
+    # the inverse of `Place.__str__`; None when invalid
+    at, _, rest = query.get("before", "").partition(",")
     source, _, number = rest.partition(",")
     moment, known = story.moment(at), story.number(number)
-    return Place(moment, source, known) if moment and source in SOURCES and known is not None else None
+    return Asked(
+        part,
+        query.get("who", "").strip()[: story.TEXT_MAX],
+        Place(moment, source, known) if moment and source in SOURCES and known is not None else None,
+    )
 
 
 @for_staff
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
-    """A page of acts; `?form=csv` the same as a file, without pages."""
+    """A page of acts; `?form=csv`: all as a file."""
     wanted = asked(request.GET)
     is_file = request.GET.get("form") == "csv"
     found, seconds = [], reading.FILE_S_MAX if is_file else reading.SEARCH_S_MAX
@@ -123,13 +122,13 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def acts(wanted: Asked, reader: Any, most: int) -> list[Act]:
-    """The newest acts before a place, at most so many, newest first."""
+    """The newest acts before a place, at most `limit`."""
     found = [*_of_story(wanted)[:most], *_entries(wanted, reader)[:most]]
     return sorted((_act(one) for one in found), key=lambda act: act.place, reverse=True)[:most]
 
 
 def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
-    """Events that name who did it. Those of a process that ended by itself, for one, name nobody."""
+    """Events that name a person."""
     named = reading.events(wanted.part).filter(payload__has_key="who")
     found = named.exclude(payload__who=None).exclude(payload__who="")
     if wanted.who:
@@ -138,9 +137,12 @@ def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
 
 
 def _entries(wanted: Asked, reader: Any) -> QuerySet[LogEntry]:
-    """Entries of the administration about what the reader may see there."""
+    """Entries of the admin's log that the reader may see."""
     part = wanted.part
-    found = LogEntry.objects.select_related("user", "content_type").filter(content_type__in=_visible_to(reader))
+    every = ContentType.objects.all()
+    found = LogEntry.objects.select_related("user", "content_type").filter(
+        content_type__in=[one for one in every if reader.has_perm(f"{one.app_label}.view_{one.model}")]
+    )
     if part.kinds and ADMINISTRATION not in part.kinds:
         return found.none()
     if wanted.who:
@@ -152,13 +154,7 @@ def _entries(wanted: Asked, reader: Any) -> QuerySet[LogEntry]:
     return _before(found, wanted.before, "action_time", ADMINISTRATION, "pk").order_by("-action_time", "-pk")
 
 
-def _visible_to(reader: Any) -> list[ContentType]:
-    every = ContentType.objects.all()
-    return [one for one in every if reader.has_perm(f"{one.app_label}.view_{one.model}")]
-
-
 def _before(found: QuerySet[Any], place: Place | None, at: str, source: str, number: str) -> QuerySet[Any]:
-    """Only what stands before this place."""
     if place is None:
         return found
     same_time = Q(**{at: place.at})

@@ -1,8 +1,4 @@
-"""Consequences of a fault, in the terms of the protocol: what happens, and what it cannot break.
-
-Whoever is asked "Kill n2?" reads here what follows, before anything is done. Of a node: which leases it has and until
-when they can hold a change back (L2, L7); of the other processes: who goes without them, and why nothing is lost.
-"""
+"""Consequences of a fault, shown before it is done: what happens, and what it cannot break (L2, L7)."""
 
 from __future__ import annotations
 
@@ -59,7 +55,7 @@ def done(command: str, name: str) -> str:
 
 
 def of_node(command: str, name: str, held: tuple[Held, ...]) -> Consequences:
-    """Consequences of a command for node `name`, which has these leases."""
+    """Consequences of a command for a node with these leases."""
     lost = _("No acknowledged write is lost: what was committed lies in the store, not in the node.")
     fenced = _(
         "What it had open cannot commit once its lease is over: the store ends such transactions, and refuses their"
@@ -148,7 +144,7 @@ def _without(kind: str) -> tuple[str, str]:
 
 
 def does(kind: str) -> str:
-    """The task of a process of this kind."""
+    """The task of a kind of process."""
     words = {
         "postgres": _("the store: catalog, leases, rows as pairs"),
         "redis": _("news and tasks; nothing is lost with it"),

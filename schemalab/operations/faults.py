@@ -1,13 +1,11 @@
-"""Faults by click: every process with its state, and a page that asks before anything is done to one.
+"""Faults by click: every process with its state, and a confirmation where a click cannot be undone.
 
     /processes/                       the list, live
     /processes/n2/kill/               GET: what it will do and what it cannot break; POST: done, and back to `next`
 
-One click is enough for what another click undoes: a frozen node is thawed, while its leases last, and a killed one is
-started. What is lost with a kill all the same, a transaction that somebody else has open there, wants the node's name
-typed, as a revocation does. Who has one is what the node reported last; where that is not known, nobody is named.
-What cannot be done now is answered with 409 and the reason. The supervisor appends it to the story with who did it;
-draining is asked of the node through the database, and is appended there.
+A kill that costs other people an open transaction wants the node's name typed. The node reported those last; if
+unknown, nobody is named. A refusal is 409 with the reason. The supervisor appends the fault to the story; draining
+goes through the database.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ DONE_BY = {"drain": drain_node, "undrain": undrain_node}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A thing to be acted on: a process that the supervisor has, a node that the database knows, or both."""
+    """A supervised process, a node of the database, or both."""
 
     name: str
     kind: str
@@ -68,7 +66,7 @@ def processes(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_CONTROL_NODES, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
-    """Ask first; on POST do it and go back to the page that asked (`next`)."""
+    """Asks first; on POST performs it and returns to `next`."""
     target = _target(name, command)
     refusal = _why_not(command, target)
     losers = _losers(command, target, but=request.user.get_username())
@@ -96,7 +94,7 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
 
 
 def offered(state: str | None, node_state: str | None, *, name: str) -> tuple[str, ...]:
-    """The commands that fit a process and its node as they are now (None: not known)."""
+    """The commands that fit a process and its node now (None: not known)."""
     commands = tuple(one for one in fitting(state or "") if why_not_from_page(one, name) is None)
     if state in ("frozen", "down"):
         return commands
@@ -105,7 +103,7 @@ def offered(state: str | None, node_state: str | None, *, name: str) -> tuple[st
 
 
 def _target(name: str, command: str) -> Target:
-    """Raises 404 for what there is not."""
+    """Raises 404."""
     if command not in (*COMMANDS, *DRAINS):
         raise Http404(f"nothing is called {command}")
     process = next((one for one in processes_for_a_page() if one["name"] == name), None)
@@ -150,7 +148,7 @@ def _follows(command: str, target: Target) -> Consequences:
 
 
 def _losers(command: str, target: Target, *, but: str) -> list[Holder]:
-    """Sessions of other people that a kill costs their open transactions; those of traffic are made for it."""
+    """Sessions of other people that lose a transaction, without traffic's."""
     if command != "kill" or target.node is None:
         return []
     every = {one.session: one for one in sessions_reported(target.node)}
@@ -158,7 +156,7 @@ def _losers(command: str, target: Target, *, but: str) -> list[Holder]:
 
 
 def back_to(request: HttpRequest) -> str:
-    """The page that asked (`next`), when it is one of ours; else Cluster."""
+    """The page `next`, when it is ours; else Cluster."""
     asked: Any = request.POST if request.method == "POST" else request.GET
     target = asked.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})

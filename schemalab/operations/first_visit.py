@@ -1,7 +1,6 @@
-"""The first-visit card: what this is, and three things to do. It leaves after a person's first change.
-Put away, it stays away for this person in this browser.
+"""The first-visit card: what this is, and three things to do. It leaves after the first change, or when put away.
 
-start traffic, add an index, kill a node     each with what one will see
+start traffic, add an index, kill a node     each with its expected effect
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MINUTES = 40
 
 @require_POST
 def show(request: HttpRequest) -> HttpResponse:
-    """Put the card away, or bring it back (`again`)."""
+    """Puts the card away, or brings it back (`again`)."""
     if not request.user.is_authenticated:
         return redirect("sign-in")
     answer = redirect("cluster")
@@ -49,48 +48,40 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def card(request: HttpRequest) -> dict[str, Any]:
-    """The context of the card; `is_shown` is False once this person's first change of a table has ended, or they put it
-    away."""
+    """The context of the card; `is_shown` is False after the person's first change, or when put away."""
     if not request.user.is_authenticated or request.COOKIES.get(COOKIE) == str(request.user.pk):
         return {"is_shown": False}
     own = Change.objects.filter(who=request.user.get_username(), status__in=ENDED)
     if own.exclude(statement__istartswith="CREATE TABLE").exists():
         return {"is_shown": False}
     demo = selectors.table_named(DEMO_TABLE)
-    is_loading = _is_loading(demo)
+    # the demo's table, or the one before it, gets rows or did a moment ago
+    under_way = Q(state__in=(RunState.WAITING, RunState.RUNNING))
+    if demo:
+        is_loading = LoadJob.objects.filter(under_way, table_id=demo.pk).exists()
+    else:
+        is_loading = LoadJob.objects.filter(under_way | Q(state=RunState.DONE, ended_at__gt=Now() - BETWEEN)).exists()
     if is_loading:
         demo = None
+    # n2, or the last node; one that answers
+    up = Node.objects.filter(port__gt=0).exclude(state=Node.State.DOWN)
+    names = list(up.order_by("name").values_list("name", flat=True))
     return {
         "is_shown": True,
         "is_loading": is_loading,
         "demo": DEMO_TABLE if demo else None,
         "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
         "statement": demo and index_statement(demo),
-        "node": _node(),
+        "node": KILLED if KILLED in names else names[-1] if names else "",
         "minutes": MINUTES,
         "may_write": request.user.has_perm(MAY_WRITE),
         "may_control": request.user.has_perm(MAY_CONTROL_NODES),
     }
 
 
-def _is_loading(demo: Table | None) -> bool:
-    """The demo's table still gets its rows, or, while there is none, a table before it does, or did a moment ago."""
-    under_way = Q(state__in=(RunState.WAITING, RunState.RUNNING))
-    if demo:
-        return LoadJob.objects.filter(under_way, table_id=demo.pk).exists()
-    return LoadJob.objects.filter(under_way | Q(state=RunState.DONE, ended_at__gt=Now() - BETWEEN)).exists()
-
-
 def index_statement(table: Table) -> str:
-    """An index on the first of the columns that has none yet."""
+    """An index on the first column without one."""
     descriptor = selectors.newest_descriptor(table.pk)
     taken = {index.name for index in descriptor.indexes} if descriptor else set()
     column = next((one for one in INDEXED if f"{DEMO_TABLE}_by_{one}" not in taken), INDEXED[0])
     return f"CREATE INDEX {DEMO_TABLE}_by_{column} ON {DEMO_TABLE} ({column})"
-
-
-def _node() -> str:
-    """n2, or the last node of a small cluster; one that answers."""
-    up = Node.objects.filter(port__gt=0).exclude(state=Node.State.DOWN)
-    names = list(up.order_by("name").values_list("name", flat=True))
-    return KILLED if KILLED in names else names[-1] if names else ""

@@ -1,9 +1,7 @@
-"""Hold it for me: a transaction that is kept open on a node, so that a change waits for it and can be watched.
+"""Hold it for me: a transaction kept open on a node, so that a change waits for it.
 
-    /hold/n3/        asks first; on POST the transaction is opened
-    /hold/n3/end/    the same for its end
-
-For operators, and in the demo for everybody who may use the console: who asks could open it there as well.
+/hold/n3/        asks first; on POST the transaction is opened
+/hold/n3/end/    the same for its end
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from schemalab.operations.traffic import DEMO_TABLE
 
 
 def may_hold(user: Any) -> bool:
-    """True for operators; in the demo also for those who may use the console."""
+    """Operators; in the demo also users of the console, who could open it there."""
     return user.has_perm(MAY_CONTROL_NODES) or (user.has_perm(MAY_WRITE) and is_demo())
 
 
@@ -54,7 +52,7 @@ def is_demo() -> bool:
 
 
 def part(_id: int) -> dict[str, Any]:
-    """The holds that last, and the node that a new one is offered on: the last that answers and blocks nothing."""
+    """The open transactions, and the node for a new one: the last that answers and blocks nothing."""
     lasting = hold.holds()
     up = Node.objects.filter(port__gt=0, state=Node.State.UP).order_by("-name").values_list("name", flat=True)
     taken = {one.node for one in lasting} | {one["node"] for one in awaited()}
@@ -67,7 +65,6 @@ def part(_id: int) -> dict[str, Any]:
 @for_those_who_may
 @require_http_methods(["GET", "POST"])
 def begin(request: HttpRequest, node: str) -> HttpResponse:
-    """Ask first; on POST open the transaction and keep it."""
     found = Node.objects.filter(pk=node, port__gt=0).first()
     table = Table.objects.filter(pk=windows.table_of_interest() or windows.table_at_rest()).first()
     if found is None or table is None:
@@ -89,7 +86,6 @@ def begin(request: HttpRequest, node: str) -> HttpResponse:
 @for_those_who_may
 @require_http_methods(["GET", "POST"])
 def end(request: HttpRequest, node: str) -> HttpResponse:
-    """Ask first; on POST end the transaction that is held open there."""
     refusal = None
     if request.method == "POST":
         try:

@@ -1,4 +1,4 @@
-"""Leases from beginning to end: whose, of what, and how each ended: given back, run out, or taken away by somebody."""
+"""Past leases, and how each ended: released, expired or revoked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
 
 from catalog.models import StoryEvent, Table
 from catalog.story import LEASES
@@ -20,21 +20,27 @@ Json = dict[str, Any]
 
 
 def history(*, table_id: int | None, node: str | None) -> Json:
-    """The leases of a table, a node, both or all, and the tables and nodes that one may ask about."""
+    """The leases of a table, a node, both or all, and the tables and nodes to choose from."""
     leases, more = rows(table_id=table_id, node=node)
+    # tables that exist or have remembered leases
+    of_table = {"table_id": OuterRef("pk")}
+    remembered = Exists(Lease.objects.filter(**of_table)) | Exists(PastLease.objects.filter(**of_table))
     return {
         "leases": leases,
         "more": more,
-        "tables": list(_tables().order_by("name").values_list("pk", "name")),
+        "tables": list(
+            Table.objects.exclude(state=Table.State.RESERVED)
+            .filter(~Q(state=Table.State.DROPPED) | remembered)
+            .order_by("name")
+            .values_list("pk", "name")
+        ),
         "nodes": list(Node.objects.order_by("name").values_list("name", flat=True)),
     }
 
 
 def rows(**wanted: Any) -> tuple[list[Json], bool]:
-    """The leases of a `table_id`, `version` or `node`, newest first: those that last, then those that are over.
-
-    Of what is None or not named, all. True with them: there were more.
-    """
+    """The leases of a `table_id`, `version` or `node`, newest first, live ones before ended ones. True: there are
+    more."""
     of = {name: value for name, value in wanted.items() if value is not None}
     is_over = ExpressionWrapper(Q(expires_at__lte=CLOCK), BooleanField())
     now = list(
@@ -55,13 +61,6 @@ def rows(**wanted: Any) -> tuple[list[Json], bool]:
     return found, len(past) > SHOWN_MAX
 
 
-def _tables() -> QuerySet[Table]:
-    """The tables that are there, and those of which a lease is remembered."""
-    of_table = {"table_id": OuterRef("pk")}
-    remembered = Exists(Lease.objects.filter(**of_table)) | Exists(PastLease.objects.filter(**of_table))
-    return Table.objects.exclude(state=Table.State.RESERVED).filter(~Q(state=Table.State.DROPPED) | remembered)
-
-
 def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime | None, **how: str) -> Json:
     return {
         "table": names.get(lease.table_id, str(lease.table_id)),
@@ -76,7 +75,7 @@ def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime 
 
 
 def _how(lease: PastLease, names: dict[int, str], acts: Iterable[StoryEvent]) -> dict[str, str]:
-    """The end of a lease: how it came, and by whom, if somebody did it."""
+    """The end of a lease, and the person behind it."""
     for act in acts:
         if abs(act.at - lease.ended_at) <= APART and _is_of(act.payload, lease, names):
             return {"how": ENDED_BY[act.kind], "who": act.payload["who"]}
@@ -84,14 +83,13 @@ def _how(lease: PastLease, names: dict[int, str], acts: Iterable[StoryEvent]) ->
 
 
 def _is_of(act: Json, lease: PastLease, names: dict[int, str]) -> bool:
-    """True of an act on this lease. Those of an older release name the table alone."""
+    """True for an act on this lease. Acts of older releases name the table alone."""
     name = names.get(lease.table_id)
     is_of_table = act["table_id"] == lease.table_id if "table_id" in act else act["table"] == name
     return is_of_table and (act["node"], act["version"]) == (lease.node, lease.version)
 
 
 def _acts(past: Sequence[PastLease]) -> list[StoryEvent]:
-    """Acts of operators on leases while these ended."""
     if not past:
         return []
     between = (past[-1].ended_at - APART, past[0].ended_at + APART)

@@ -1,4 +1,4 @@
-"""Leases as the lease console shows them: whom a change waits for, who holds what, in the order that decides."""
+"""Leases in the order in which they decide about changes, for the lease console."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The nodes by name, the changes that wait, and those by what they wait for: read once for all rows."""
+    """The nodes by name, the waiting changes, and these by lease: read once for all rows."""
 
     nodes: Mapping[str, NodeWithLeases]
     waits: Sequence[Json]
@@ -33,7 +33,7 @@ class Seen:
 
 
 def held() -> Json:
-    """The leases that hold something back or that transactions use: the one that decides first comes first."""
+    """The leases that block or are in use; the one that decides first comes first."""
     seen = _see()
     found = [_lastingly(lease) for lease in seen.ranked()]
     older = {lease.id for lease in found if is_in_the_way(lease.version, newest=lease.newest)}
@@ -56,25 +56,29 @@ def every_lease() -> Json:
 
 
 def _lastingly(lease: LeaseOn) -> LeaseOn:
-    """A lease with the holders that stay; of an older version with all."""
+    """A lease with its lasting holders; of an older version with all."""
     if is_in_the_way(lease.version, newest=lease.newest):
         return lease
     return replace(lease, holders=tuple(one for one in lease.holders if one.for_s >= LASTING_S))
 
 
 def row_of(lease: LeaseOn) -> Json | None:
-    """The row of one lease; None when its node is not there any more."""
+    """The row of one lease; None when its node is gone."""
     seen = _see()
     return _row(lease, seen) if lease.node in seen.nodes else None
 
 
 def _see() -> Seen:
     waits = waits_for_leases()
-    return Seen({node.name: node for node in selectors.nodes()}, waits, _changes_of(waits))
+    found: dict[Held, list[Json]] = defaultdict(list)
+    for change in waits:
+        for blocker in change["blockers"]:
+            found[_key(blocker)].append(change)
+    return Seen({node.name: node for node in selectors.nodes()}, waits, found)
 
 
 def _row(lease: LeaseOn, seen: Seen) -> Json:
-    """A lease with the node that has it, the changes that wait for it, and whether it is the last they wait for."""
+    """A lease with its node, the changes that wait for it, and whether it is the last they wait for."""
     node, changes = seen.nodes[lease.node], seen.changes.get(key(lease), ())
     return selectors.lease_json(lease) | {
         "is_in_the_way": is_in_the_way(lease.version, newest=lease.newest),
@@ -88,7 +92,7 @@ def _row(lease: LeaseOn, seen: Seen) -> Json:
 
 
 def _wait(change: Mapping[str, Any]) -> Json:
-    """A change that waits, its step, and how many leases are in its way until when at most."""
+    """A waiting change, its step, and the leases that block it."""
     blockers = change["blockers"]
     return {
         "id": change["id"],
@@ -98,14 +102,6 @@ def _wait(change: Mapping[str, Any]) -> Json:
         "leases": len(blockers),
         "until": blockers[0]["until"],
     }
-
-
-def _changes_of(waits: Sequence[Json]) -> dict[Held, list[Json]]:
-    found: dict[Held, list[Json]] = defaultdict(list)
-    for change in waits:
-        for blocker in change["blockers"]:
-            found[_key(blocker)].append(change)
-    return found
 
 
 def _key(blocker: Mapping[str, Any]) -> Held:

@@ -1,12 +1,9 @@
-"""The lease console: who uses which version until when, who holds a change back with what, and what to do about it.
+"""The lease console: which node uses which version until when, what it blocks, and the actions.
 
-    /leases/                     live; staff
-    /leases/12/release/          GET: what it will do; POST: done. Refused with 409 while a transaction uses it
-    /leases/12/revoke/           GET: which sessions end and what they lose; POST with the node's name typed: done
-    /leases/history/             who leased what, of a table or a node
-
-Nodes are drained where everything else is done to them (`faults`). What is done here is `leases.services`, as the
-command and the admin do it, and appended to the story with who did it.
+/leases/                     live; staff
+/leases/12/release/          GET: what it will do; POST: done. Refused with 409 while a transaction uses it
+/leases/12/revoke/           GET: which sessions end and what they lose; POST with the node's name typed: done
+/leases/history/             past leases of a table or a node
 """
 
 from __future__ import annotations
@@ -54,7 +51,7 @@ def leases(request: HttpRequest) -> HttpResponse:
 @permission_required("leases.release_lease", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def release(request: HttpRequest, lease_id: int) -> HttpResponse:
-    """Ask first; on POST give the lease back in its node's place."""
+    """Asks first; on POST releases the lease for its node."""
     lease = selectors.held_lease(lease_id)
     if request.method == "POST":
         try:
@@ -70,7 +67,7 @@ def release(request: HttpRequest, lease_id: int) -> HttpResponse:
 @permission_required("leases.revoke_lease", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def revoke(request: HttpRequest, lease_id: int) -> HttpResponse:
-    """Ask first, saying who loses what; on POST, with the node's name typed, end the sessions and take the lease."""
+    """Asks first; on POST, with the node's name typed, ends the sessions and takes the lease."""
     lease = selectors.held_lease(lease_id)
     if request.method == "GET" or lease is None:
         return _ask(request, "revoke", lease)
@@ -99,7 +96,7 @@ def history(request: HttpRequest) -> HttpResponse:
 def _ask(
     request: HttpRequest, act: str, lease: LeaseOn | None, *, refusal: str | None = None, is_mistyped: bool = False
 ) -> HttpResponse:
-    """Show what the act would do to the lease now; 409 and why it cannot be done, 422 when the name is wrong."""
+    """Shows the effect; 409 with the reason when impossible, 422 when the name is wrong."""
     shown = lease_list.row_of(lease) if lease else None
     context = {"section": "leases", "act": act, "lease": lease, "refusal": refusal, "is_mistyped": is_mistyped}
     if lease is None or shown is None:

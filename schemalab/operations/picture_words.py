@@ -1,7 +1,4 @@
-"""The words of the Cluster page's picture, in the reader's language; `static/picture/` names them by their keys.
-
-A key that begins with x explains a part: the sentence appears on hover, focus and tap.
-"""
+"""The words of the Cluster page's picture, by the keys of `static/picture/`. A key with x explains a part."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The parts of the cluster, as a picture and as a table: from its settings, its Procfile and the nodes it knows.
+"""The parts of the cluster, as a picture and a table.
 
 browsers    clients
    |           |
-  web     n1  n2  n3          above: who asks; each box stands on PostgreSQL,
----- PostgreSQL ----          and reaches Redis behind it
+  web     n1  n2  n3          each box stands on PostgreSQL, and reaches Redis behind it
+---- PostgreSQL ----
 ------- Redis ------
-worker .. beat  spark         below: who works; the same the other way round
+worker .. beat  spark         the same the other way round
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEIGHTS = {CLIENTS_Y: 34, ABOVE_Y: 56, STORE_Y: 48, NEWS_Y: 44, BELOW_Y: 56}
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A process, or a service, where it is drawn; `note` is its second line."""
+    """A process or service in the picture; `note` is its second line."""
 
     name: str
     note: str
@@ -61,7 +61,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: what it is, what it does, where it is, and whom it talks to."""
+    """A line of the table: its name, task, address and peers."""
 
     name: str
     does: str
@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(slots=True)
 class Picture:
-    """Boxes, the lines to the store, to the news and to who asks, and the table."""
+    """Boxes, lines and table."""
 
     boxes: list[Box] = field(default_factory=list)
     services: list[Box] = field(default_factory=list)
@@ -86,16 +86,7 @@ class Picture:
 
 
 def picture(postgresql: str, redis: str) -> Picture:
-    """The cluster, with the versions of its two services."""
     drawn = Picture()
-    _services(drawn, postgresql, redis)
-    nodes = list(Node.objects.filter(port__gt=0).order_by("name"))
-    _above(drawn, nodes)
-    _below(drawn)
-    return drawn
-
-
-def _services(drawn: Picture, postgresql: str, redis: str) -> None:
     count = len(storage_numbers())
     storages = ngettext("%(n)s storage", "%(n)s storages", count) % {"n": count}
     store = (f"PostgreSQL {postgresql.split()[0]}", does("postgres"), _where(settings.DATABASE_URL, is_store=True))
@@ -103,10 +94,18 @@ def _services(drawn: Picture, postgresql: str, redis: str) -> None:
     for (name, work, where), y, more in ((store, STORE_Y, f" · {storages}"), (news, NEWS_Y, "")):
         drawn.services.append(Box(f"{name} ({where}){more}", work, MARGIN, y, WIDTH - 2 * MARGIN))
         drawn.rows.append(Row(name, work, where + more, ""))
+    nodes = list(Node.objects.filter(port__gt=0).order_by("name"))
+    _above(drawn, nodes)
+    commands = read_procfile((ROOT / "Procfile").read_text(encoding="utf-8"))
+    workers = {name: words.split() for name, words in commands.items() if words.startswith("celery ")}
+    notes = {name: _work_of(name, words) for name, words in workers.items()}
+    _hang(drawn, _in_a_row([*notes.items()], BELOW_Y), upwards=True)
+    drawn.rows += [Row(name, does(name), note, "PostgreSQL, Redis") for name, note in notes.items()]
+    return drawn
 
 
 def _where(url: str, *, is_store: bool) -> str:
-    """Nothing of an address but its host: it may have a password."""
+    """Only the host of an address: it may have a password."""
     if settings.IS_DATABASE_EMBEDDED if is_store else settings.IS_REDIS_EMBEDDED:
         return _("embedded")
     return urlsplit(url).hostname or _("a socket of this machine")
@@ -129,14 +128,6 @@ def _above(drawn: Picture, nodes: list[Node]) -> None:
     drawn.rows += [Row(node.name, does("node"), f"{node.host}:{node.port}", both) for node in nodes]
 
 
-def _below(drawn: Picture) -> None:
-    commands = read_procfile((ROOT / "Procfile").read_text(encoding="utf-8"))
-    workers = {name: words.split() for name, words in commands.items() if words.startswith("celery ")}
-    notes = {name: _work_of(name, words) for name, words in workers.items()}
-    _hang(drawn, _in_a_row([*notes.items()], BELOW_Y), upwards=True)
-    drawn.rows += [Row(name, does(name), note, "PostgreSQL, Redis") for name, note in notes.items()]
-
-
 def _work_of(name: str, words: list[str]) -> str:
     if name == "spark":
         return f"Celery, Spark {settings.SPARK_MASTER}"
@@ -153,7 +144,7 @@ def _in_a_row(wanted: list[tuple[str, str]], y: float) -> list[Box]:
 
 
 def _hang(drawn: Picture, boxes: list[Box], *, upwards: bool) -> None:
-    """The boxes with their two lines: one ends at the nearer service, the other goes on behind it."""
+    """The boxes with their two lines, to the nearer service and to the one behind it."""
     drawn.boxes += boxes
     for box in boxes:
         kept, heard = box.middle - 12, box.middle + 12
@@ -166,5 +157,5 @@ def _hang(drawn: Picture, boxes: list[Box], *, upwards: bool) -> None:
 
 
 def as_context(facts: dict[str, Any]) -> dict[str, Any]:
-    """The context of the part, from what the page asked the services."""
+    """The context of the part."""
     return {"picture": picture(str(facts["postgresql"]), str(facts["redis"]))}

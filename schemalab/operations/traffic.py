@@ -1,9 +1,5 @@
-"""Traffic from the page: started as a process of the cluster, watched, stopped.
-
-It is a supervised process, not a Celery task: it is a client of the nodes that lives for minutes, keeps a core's share
-busy and must end with the cluster, while a worker's threads are for changes, and a task that was not acknowledged
-would begin again after a crash. What is wanted and what it counts is stored, so any page finds it again.
-"""
+"""Traffic from the page: started as a process of the cluster, watched, stopped. Not a Celery task: it lives for
+minutes and must end with the cluster, while an unacknowledged task would begin again."""
 
 from __future__ import annotations
 
@@ -49,7 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
-    """Store the run and have its process started. What cannot be is answered with 409 and the reason."""
+    """Stores the run and has its process started. 409 with the reason when impossible."""
     wanted = {name: request.POST.get(name, otherwise).strip() for name, otherwise in DEFAULTS.items()}
     try:
         run = runs.ask(
@@ -70,7 +66,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def stop(request: HttpRequest, number: int) -> HttpResponse:
-    """Ask first; on POST stop the run."""
+    """Asks first; on POST stops the run."""
     run = TrafficRun.objects.filter(pk=number).first()
     if run is None:
         raise Http404(f"there is no run {number} of traffic")
@@ -87,10 +83,7 @@ def stop(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def _asked_from(request: HttpRequest) -> str:
-    """The page whose link was followed: a part is the same on every page, so its link cannot name the page.
-
-    The page that asks, which asks again what is true, is none to go back to.
-    """
+    """The page whose link was followed; not the live part itself."""
     came_from = request.headers.get("Referer", "")
     path = urlsplit(came_from).path
     is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()})
@@ -98,7 +91,7 @@ def _asked_from(request: HttpRequest) -> str:
 
 
 def _begin(run: TrafficRun) -> None:
-    """Raises `TrafficRefused` when no supervisor starts it; the run has ended then."""
+    """Raises `TrafficRefused` when no supervisor starts it."""
     try:
         send(settings.LOCATIONS.control_socket, "traffic", run=run.pk)
     except (CommandRefused, NotRunning, OSError) as refused:
@@ -128,7 +121,7 @@ def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None =
 
 
 def suitable_tables() -> list[str]:
-    """The names of the tables that traffic can run on."""
+    """Names of tables for traffic."""
     tables = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of=None)
     newest = Descriptor.objects.filter(table__in=tables).order_by("table_id", "-version").distinct("table_id")
     found = []

@@ -1,4 +1,4 @@
-"""My account: who one is here, what one may do, and the two passwords, of the page and of the SQL ports."""
+"""My account: roles, and the passwords of the page and of the SQL ports."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ OWN = '.may-approve[data-by="{name}"] {{ display: none; }}\n'
 @login_required
 @require_GET
 def own_style(request: HttpRequest) -> HttpResponse:
-    """Hides what others may do with the changes of whoever reads the page. The address names them, for caches."""
+    """Hides what others may do with the reader's changes. The address has the name, for caches."""
     name = re.sub(r"[^0-9A-Za-z_]", lambda found: f"\\{ord(found[0]):x} ", request.user.get_username())
     cached = {"Cache-Control": "private, max-age=86400"}
     return HttpResponse(OWN.format(name=name), content_type="text/css; charset=utf-8", headers=cached)
@@ -50,7 +50,6 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def set_sql(request: HttpRequest) -> HttpResponse:
-    """Make or replace the password of the SQL ports."""
     form = sql_password_form(request, request.POST)
     if not form.is_valid():
         return _page(request, sql=form)
@@ -77,7 +76,7 @@ def remove_sql(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def set_page(request: HttpRequest) -> HttpResponse:
-    """Make or replace the password of the page; other browsers are signed out by that."""
+    """Sets the page's password; other browsers are signed out."""
     form = page_password_form(request, request.POST)
     if not form.is_valid():
         return _page(request, page=form)

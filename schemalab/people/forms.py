@@ -1,7 +1,5 @@
-"""Forms of people's own account: a password that is in force is asked for before it is replaced or removed.
-
-A browser that was left signed in is not enough to take an account over. Wrong passwords wait as they do at the sign-in.
-"""
+"""Forms of the account, which ask for the old password: an open browser must not be enough to take an account over.
+Wrong ones wait as at the sign-in."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ old_password = PasswordChangeForm.base_fields["old_password"]
 
 
 class OldPassword(forms.Form):
-    """The old password, if there is one: `fits` says whether a text is it."""
+    """The old password, if there is one, checked by `fits`."""
 
     def ask(self, user: User, address: str, fits: Callable[[str], bool] | None) -> None:
         self.user, self.address, self.fits = user, address, fits
@@ -48,15 +46,13 @@ class PagePasswordForm(OldPassword, SetPasswordForm):
 
 
 class SqlPasswordForm(OldPassword, SetPasswordForm):
-    """A new password for the SQL ports, typed twice."""
-
     def save(self, commit: bool = True) -> Any:
         set_sql_password(self.user, self.cleaned_data["new_password1"], who=self.user.get_username())
         return self.user
 
 
 def has_password(user: User) -> bool:
-    """True when the user could sign in with some password: an empty hash fits none."""
+    """True when some password could sign in: an empty hash fits none."""
     return bool(user.password) and user.has_usable_password()
 
 

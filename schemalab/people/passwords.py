@@ -1,7 +1,5 @@
-"""Signing in with a password, on the page and in the admin: a wrong one delays the next (`schemalab.people.throttle`).
-
-A sign-in link (`schemalab.people.sign_in_links`) never waits: whoever has the cluster's terminal always gets in.
-"""
+"""Signs in with a password, on the page and in the admin; a wrong one delays the next (`schemalab.people.throttle`).
+Sign-in links never wait."""
 
 import logging
 import math
@@ -22,7 +20,7 @@ TOO_SOON = "too_soon"
 
 
 class SlowedBackend(ModelBackend):
-    """Django's own backend, which refuses to look at a password that comes too soon after wrong ones."""
+    """Refuses a password that comes too soon after wrong ones."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **more: Any

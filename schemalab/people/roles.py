@@ -1,8 +1,5 @@
-"""Permissions: four roles, each a Django group whose permissions follow from this table.
-
-Pages ask for a permission (`user.has_perm("changes.add_change")`), never for a role, so they need not import this.
-The groups are kept in step after every `migrate`.
-"""
+"""Four roles, each a Django group whose permissions follow from this table after every `migrate`. Pages ask for a
+permission, never for a role."""
 
 from typing import Any
 
@@ -21,25 +18,23 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def keep_roles(app_config: AppConfig, using: str, **_: Any) -> None:
-    """After an app's migrations: give each role the permissions it has in this app."""
+    """Gives each role its permissions in this app."""
     if app_config.label == "auth":
         for role in ROLES:
             Group.objects.using(using).get_or_create(name=role)
     for role, apps in ROLES.items():
         if app_config.label in apps:
             group, _created = Group.objects.using(using).get_or_create(name=role)
-            group.permissions.add(*_permissions(app_config.label, apps[app_config.label], using=using))
-
-
-def _permissions(app_label: str, beginnings: tuple[str, ...], *, using: str) -> list[Permission]:
-    named = Q()
-    for beginning in beginnings:
-        named |= Q(codename__startswith=beginning)
-    return list(Permission.objects.using(using).filter(named, content_type__app_label=app_label))
+            named = Q()
+            for beginning in apps[app_config.label]:
+                named |= Q(codename__startswith=beginning)
+            group.permissions.add(
+                *list(Permission.objects.using(using).filter(named, content_type__app_label=app_config.label))
+            )
 
 
 def give_roles(user: User, roles: tuple[str, ...]) -> None:
-    """Everybody is a learner; operators are Django's staff."""
+    """All people are learners; operators are staff."""
     user.groups.add(*Group.objects.filter(name__in={"learner", *roles}))
     if "operator" in roles and not user.is_staff:
         user.is_staff = True
@@ -47,7 +42,7 @@ def give_roles(user: User, roles: tuple[str, ...]) -> None:
 
 
 def take_roles(user: User) -> None:
-    """The user has none of the roles any more, and is staff only where they may do everything anyway."""
+    """Removes all roles; only superusers stay staff."""
     user.groups.remove(*Group.objects.filter(name__in=ROLES))
     if user.is_staff and not user.is_superuser:
         user.is_staff = False

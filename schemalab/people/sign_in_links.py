@@ -1,8 +1,5 @@
-"""Sign-in by a link that works once, for 15 minutes.
-
-The link carries the user and the time of their last sign-in, signed. Using it moves that time (compare-and-set: of two
-simultaneous uses one wins), which ends this link and every other one made before.
-"""
+"""Sign-in by a link that works once, for 15 minutes. It carries the user and the time of their last sign-in, signed.
+Using it moves that time (compare-and-set), which ends all earlier links."""
 
 from datetime import datetime
 
@@ -18,11 +15,11 @@ SALT = "schemalab.sign-in-link"
 
 
 class LinkRefused(Exception):
-    """The link is not one of ours, is too old, or was used."""
+    """The link is invalid, too old, or used."""
 
 
 def owner() -> User:
-    """The first user of a cluster: may do everything; signs in by links until a password is set."""
+    """The first user of a cluster, who may do everything and signs in by links."""
     user, created = User.objects.get_or_create(username=OWNER, defaults={"is_staff": True, "is_superuser": True})
     if created:
         user.set_unusable_password()
@@ -36,7 +33,7 @@ def make_token(user: User) -> str:
 
 
 def use_token(token: str) -> User:
-    """The user this link signs in; the link is used up."""
+    """The user of this link, which is used up."""
     try:
         claims = signing.loads(token, salt=SALT, max_age=MINUTES_MAX * 60)
     except signing.SignatureExpired:
@@ -52,7 +49,7 @@ def use_token(token: str) -> User:
 
 
 def _move_last_login(user: User) -> bool:
-    """Zero rows: somebody else used the link between our reading and this."""
+    """Zero rows: another use of the link was first."""
     unmoved = User.objects.filter(pk=user.pk, last_login=user.last_login)
     if user.last_login is None:
         unmoved = User.objects.filter(pk=user.pk, last_login__isnull=True)

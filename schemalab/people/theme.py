@@ -1,4 +1,4 @@
-"""The colours that a browser has chosen, kept in a cookie, so that the server's first answer has them already."""
+"""The theme of a browser, kept in a cookie for the server's first answer."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect

@@ -1,12 +1,8 @@
-"""The page's password throttle: a wrong password delays the next try, in every process of the page.
-
-The waits are those of the SQL ports (`nodes.people.attempts`); the tallies are rows (`SignInTally`). A try is counted
-before its password is checked and taken back when it was right, so that many at once are not more than one after the
-other.
-"""
+"""The page's password throttle: a wrong password delays the next try, in all processes of the page. Waits are those of
+the SQL ports (`nodes.people.attempts`), tallies are rows. A try counts before its password is checked and is taken
+back when right, so that concurrent tries gain nothing."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -18,9 +14,11 @@ from schemalab.models import SignInTally
 
 
 def begin_try(subjects: Subjects) -> float:
-    """Count a try as if it failed; or, when it has to wait, count nothing and return for how long."""
+    """Counts a try as failed; when it has to wait, counts nothing and returns the seconds."""
     keys, now = sorted(set(subjects)), timezone.now()
-    _forget_old(now)
+    # so the table holds no more than what an hour of wrong passwords leaves, and who signed in within a month
+    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=FORGOTTEN_S), is_known=False).delete()
+    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=KNOWN_S)).delete()
     with transaction.atomic():
         SignInTally.objects.bulk_create([SignInTally(subject=key, last_at=now) for key in keys], ignore_conflicts=True)
         rows = list(SignInTally.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
@@ -35,7 +33,7 @@ def begin_try(subjects: Subjects) -> float:
 
 
 def note_success(subjects: Subjects) -> None:
-    """The try was none of those that count, and the name is known at this address from now on."""
+    """Takes the try back; the name is known at this address from now on."""
     with transaction.atomic():
         for subject in sorted(set(subjects)):
             row = SignInTally.objects.filter(pk=subject)
@@ -48,9 +46,3 @@ def note_success(subjects: Subjects) -> None:
 def _tally(row: SignInTally, now: float) -> Tally:
     tally = Tally(row.failures, row.last_at.timestamp(), row.is_known)
     return Tally() if is_forgotten(tally, now) else tally
-
-
-def _forget_old(now: Any) -> None:
-    """So the table holds no more than what an hour of wrong passwords leaves, and who signed in within a month."""
-    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=FORGOTTEN_S), is_known=False).delete()
-    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=KNOWN_S)).delete()

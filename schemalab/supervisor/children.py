@@ -1,8 +1,5 @@
-"""Starts and ends child processes, so that nothing is left behind.
-
-A child gets a process group of its own (Ctrl-C reaches only us, a signal to the group reaches all its descendants, the
-JVM of Spark included), and the kernel ends it when we die without a word.
-"""
+"""Starts and ends child processes, so that nothing is left behind. A child has its own process group, which Ctrl-C
+does not reach and a signal to the group does, Spark's JVM included. The kernel ends it when we die."""
 
 import ctypes
 import os
@@ -27,12 +24,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command with everything its process needs.
-
-    `user`: drop to this user; `stop_signal` asks it to end; `death_signal` comes from the kernel when we die;
-    `memory_mb`: the most it should have, enforced by the kernel (`MemoryError`) with room for what is only reserved.
-    `data_mb`: the most that each of its processes may have, exactly, instead of that room.
-    """
+    """A command with all that its process needs. `user`: drop to this user; `death_signal` comes from the kernel when
+    we die; `memory_mb`: its limit with room for what is only reserved, `data_mb`: the exact limit of each of its
+    processes."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -80,7 +74,7 @@ def run_to_end(launch: Launch) -> subprocess.CompletedProcess[str]:
 
 
 def start(launch: Launch, *, output: Path) -> subprocess.Popen[bytes]:
-    """Start a child that writes to a file (`up` streams the output of its children itself)."""
+    """Starts a child that writes to a file."""
     with output.open("ab") as file:
         return subprocess.Popen(
             launch.argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **launch.popen_options()
@@ -88,7 +82,7 @@ def start(launch: Launch, *, output: Path) -> subprocess.Popen[bytes]:
 
 
 def stop(child: subprocess.Popen[bytes], launch: Launch, *, seconds_max: float = 10.0) -> None:
-    """Ask the child to end, then end its whole group."""
+    """Asks the child to end, then ends its group."""
     if child.poll() is None:
         child.send_signal(launch.signal_to_stop)
         with suppress(subprocess.TimeoutExpired):
@@ -98,19 +92,19 @@ def stop(child: subprocess.Popen[bytes], launch: Launch, *, seconds_max: float =
 
 
 def kill_group(pid: int) -> None:
-    """The group of a child that leads its own session; it may be gone already."""
+    """Kills the group of a child, which may be gone."""
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def kill_family(pid: int) -> None:
-    """The child, its group, and its descendants in groups of their own (PostgreSQL's servers of one session each)."""
+    """Kills the child, its group, and descendants in other groups, such as PostgreSQL's servers."""
     signal_family(pid, signal.SIGKILL)
     kill_group(pid)
 
 
 def signal_family(pid: int, number: signal.Signals) -> None:
-    """Parents first: a parent that is frozen or dead starts no more children. Our own child keeps its number."""
+    """Parents first: a frozen or dead parent starts no more children."""
     with suppress(psutil.NoSuchProcess):
         parent = psutil.Process(pid)
         for member in (parent, *parent.children(recursive=True)):
@@ -119,7 +113,7 @@ def signal_family(pid: int, number: signal.Signals) -> None:
 
 
 def is_stopped(pid: int) -> bool:
-    """True when a signal has stopped it (SIGSTOP), whoever sent that."""
+    """True after a SIGSTOP."""
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False

@@ -4,10 +4,8 @@
     {"command": "status"}               ->   {"ok": true, "processes": [{"name": .., "state": .., "pid": .., ..}, ..]}
     {"command": "traffic", "run": 7}    ->   {"ok": true, "text": "traffic-1 is starting"}
 
-Commands: kill, freeze, thaw, start, each with a name and with who wants it, status, and traffic, which begins the
-process of a run of traffic that was stored under this number (`nodes.traffic.runs`). Nothing else of it needs the
-database or the page, so that either can be thawed this way; `up` itself cannot be frozen, since nobody could thaw it.
-What is done goes into the cluster's story, when the database is there. Only the owner of the home can open the socket.
+The commands are kill, freeze, thaw, start, status, and traffic, which starts a stored run (`nodes.traffic.runs`). Only
+traffic needs the database, so that database and page can be thawed this way. Only the owner of the home can open it.
 """
 
 import asyncio
@@ -38,7 +36,7 @@ class NotRunning(Exception):
 
 
 class CommandRefused(Exception):
-    """The supervisor said no; the message says why."""
+    """The supervisor's refusal."""
 
 
 def send(
@@ -50,7 +48,7 @@ def send(
     run: int | None = None,
     seconds_max: float = ANSWER_S_MAX,
 ) -> dict[str, Any]:
-    """Ask the supervisor, return its answer. Raises NotRunning, CommandRefused, TimeoutError after `seconds_max`."""
+    """Asks the supervisor. Raises NotRunning, CommandRefused, and TimeoutError after `seconds_max`."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(seconds_max)
         try:
@@ -73,12 +71,18 @@ def obey(
     report: Report,
     begin_traffic: BeginTraffic | None = None,
 ) -> dict[str, Any]:
-    """Perform one command on the processes of this supervisor."""
+    """Performs one command on this supervisor's processes."""
     command, name = request.get("command"), request.get("name", "")
     if command == "traffic" and begin_traffic is not None:
         return _traffic(request.get("run"), begin_traffic)
     if command == "status":
-        return {"ok": True, "processes": [_status(process) for process in processes.values()]}
+        return {
+            "ok": True,
+            "processes": [
+                {"name": process.name, "kind": process.kind, "state": process.state, "pid": process.pid}
+                for process in processes.values()
+            ],
+        }
     if command not in COMMANDS:
         return {"ok": False, "text": f"unknown command {command!r}: it must be one of {', '.join(COMMANDS)}, status"}
     if name not in processes:
@@ -100,13 +104,7 @@ def _traffic(run: object, begin_traffic: BeginTraffic) -> dict[str, Any]:
         return {"ok": False, "text": str(refused)}
 
 
-def _status(process: Supervised) -> dict[str, Any]:
-    return {"name": process.name, "kind": process.kind, "state": process.state, "pid": process.pid}
-
-
 class ControlServer:
-    """The supervisor's end of the channel."""
-
     def __init__(
         self,
         control_socket: Path,

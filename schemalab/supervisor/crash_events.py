@@ -1,7 +1,5 @@
-"""Appends to the cluster's story: processes that crash, and what operators do to them.
-
-In order, beside the supervision; a crash of the database itself is appended once the database is back.
-"""
+"""Appends crashes and operators' acts to the cluster's story, in order; after the database's own crash, once it is
+back."""
 
 import asyncio
 from collections.abc import Callable
@@ -57,7 +55,7 @@ def in_words(kind: str, process: str, facts: dict[str, str]) -> str:
 
 
 def append(kind: str, process: str, facts: dict[str, str]) -> bool:
-    """Append one fact; False when the database does not answer."""
+    """Appends one fact; False when the database does not answer."""
     try:
         with transaction.atomic():
             append_event(kind, process, {"process": process, **facts}, [CLUSTER, PROCESSES])

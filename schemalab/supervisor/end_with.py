@@ -1,10 +1,10 @@
-"""A worker ends with its supervisor, however that ends.
+"""Ends a worker with its supervisor.
 
     supervisor killed ──► the kernel sends SIGTERM         Celery waits for its tasks, without a limit
                       └─► this thread hears of it          blocks that must be finished are, for `FINISH_S_MAX`;
                                                            then the worker and all its children are killed
 
-Tasks go on from their rows in another worker, which would otherwise work beside this one.
+Another worker continues the tasks, which must not run twice at a time.
 """
 
 import logging
@@ -21,7 +21,7 @@ FINISH_S_MAX = 10.0
 
 
 def end_with(supervisor: int) -> None:
-    """From now on this process, its child, and its group, end when that process has ended; at once when it has."""
+    """Ends this process and its group when `supervisor` has ended; at once when it has."""
     handle: int | None
     try:
         handle = os.pidfd_open(supervisor)

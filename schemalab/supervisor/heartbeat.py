@@ -1,4 +1,4 @@
-"""The sign of life of a process without a port: its main loop touches a file, the supervisor looks at its time."""
+"""The heartbeat of a process without a port: its main loop touches a file."""
 
 import os
 from collections.abc import Callable
@@ -13,7 +13,7 @@ conditions: list[Callable[[], bool]] = []
 
 
 def beat() -> None:
-    """Called from the main loop at least every `EVERY_S`; without a supervisor it does nothing."""
+    """Called at least every `EVERY_S`; does nothing without a supervisor."""
     path = os.environ.get(VARIABLE)
     if path and all(holds() for holds in conditions):
         with suppress(OSError):

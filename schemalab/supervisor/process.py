@@ -1,4 +1,4 @@
-"""One supervised process of the cluster: run, stream its output, start again after a crash, obey the control channel.
+"""One supervised process: run, stream its output, restart after a crash, obey the control channel.
 
 wanted  running  frozen
   yes     yes      no     the normal case; a crash leads to a restart after a pause
@@ -26,7 +26,7 @@ Say = Callable[[str, str], None]
 
 
 class Report(Protocol):
-    """Takes what goes into the story: the kind of event, the process, and further facts."""
+    """Appends to the story: kind of event, process, further facts."""
 
     def __call__(self, kind: str, process: str, /, **facts: str) -> None: ...
 
@@ -36,16 +36,12 @@ def report_nothing(_kind: str, _process: str, /, **_facts: str) -> None:
 
 
 class Refused(Exception):
-    """A control command does not fit the process's state."""
+    """A command does not fit the process's state."""
 
 
 class Supervised:
-    """A process that should be running.
-
-    `say(name, line)` gets what happens to it and, of its output, what is to be shown for its kind, `keep` the rest;
-    `report` crashes and restarts. `before` is done each time before it is started; `pause_s_max` bounds the pause
-    after a crash.
-    """
+    """A process that should be running. `say(name, line)` shows output, `keep` only logs it; `report` gets crashes and
+    restarts. `before` runs before each start; `pause_s_max` bounds the pause after a crash."""
 
     def __init__(
         self,
@@ -81,7 +77,7 @@ class Supervised:
 
     @property
     def state(self) -> str:
-        """See `refusals`. One that was killed a moment ago is down, although the kernel has not said so yet."""
+        """See `refusals`. A process killed a moment ago is down already."""
         if not self._wanted.is_set():
             return "down"
         if self._task is not None and self._task.done():
@@ -92,7 +88,7 @@ class Supervised:
 
     @property
     def is_frozen(self) -> bool:
-        """True when a signal has stopped it, or one of ours is about to."""
+        """True after a SIGSTOP, and right before one of ours."""
         if self.pid is not None and is_stopped(self.pid):
             self._is_freeze_asked = False
             return True
@@ -104,7 +100,7 @@ class Supervised:
         self._task = asyncio.create_task(self._live(), name=self.name)
 
     async def ended(self) -> None:
-        """Until the process has ended for good. Who does not wait any longer ends nothing by that."""
+        """Waits until the process has ended for good."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
@@ -173,7 +169,7 @@ class Supervised:
             wait.cancel()
 
     async def stop(self, *, seconds_max: float = STOP_S_MAX) -> None:
-        """Ask it to end; end its whole group after the limit."""
+        """Asks it to end; ends its group after the limit."""
         self._stopping.set()
         if self._task is None:
             return
@@ -186,7 +182,7 @@ class Supervised:
         await self._task
 
     def forget(self) -> None:
-        """It is not started again: another process has its name now, or all are ended at once."""
+        """It is not started again."""
         self._stopping.set()
 
     def end_at_once(self) -> None:
@@ -194,7 +190,7 @@ class Supervised:
             kill_family(self.pid)
 
     def end_bad(self, why: str) -> None:
-        """End one that serves nobody; it is started again."""
+        """Ends a process that serves nobody; it is started again."""
         if self.pid is not None:
             self._ended_for = why
             kill_family(self.pid)

@@ -1,4 +1,4 @@
-"""Do to a process of the cluster what accidents do. The supervisor appends it to the story, with who did it."""
+"""Kills, freezes, thaws and starts processes for operators; the supervisor appends it to the story."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ AWAY = "the supervisor does not answer: `manage.py up` is stopped, or very busy;
 
 
 class OnlyByCommand(Exception):
-    """The page cannot undo it."""
+    """The page could not undo it."""
 
 
 def control_process(command: str, name: str, *, who: str) -> str:
@@ -32,7 +32,7 @@ def control_process(command: str, name: str, *, who: str) -> str:
 
 
 def control_from_page(command: str, name: str, *, who: str) -> str:
-    """The same, but for what the page could not undo, since it would not answer any more."""
+    """The same, without commands that would end the page itself."""
     refusal = why_not_from_page(command, name)
     if refusal is not None:
         raise OnlyByCommand(refusal)
@@ -40,35 +40,29 @@ def control_from_page(command: str, name: str, *, who: str) -> str:
 
 
 def processes(*, seconds_max: float = ANSWER_S_MAX) -> list[dict[str, Any]]:
-    """name, kind, state and pid of every process. Raises NotRunning."""
+    """Name, kind, state and pid of every process. Raises NotRunning."""
     return list(send(settings.LOCATIONS.control_socket, "status", seconds_max=seconds_max)["processes"])
 
 
 def processes_for_a_page() -> list[dict[str, Any]]:
-    """The same, half a second old as a rule, but nothing where no supervisor answers.
-
-    A page shows what it knows without it.
-    """
+    """The same, about half a second old; empty when no supervisor answers."""
     return known.ask()
 
 
 def is_supervisor_away() -> bool:
-    """True when it did not answer lately: `processes_for_a_page` knows of none, and that says nothing about them."""
+    """True when it did not answer lately."""
     return known.is_away
 
 
 def why_none_for_a_page() -> str:
-    """Why `processes_for_a_page` knows of none, in a sentence that goes on."""
+    """Why `processes_for_a_page` is empty, as the end of a sentence."""
     return AWAY if is_supervisor_away() else NOT_RUNNING
 
 
 class KnownProcesses:
-    """One answer of the supervisor for all pages, streams and languages that look at nearly the same time.
-
-    A thread asks it. A page waits for the answer while nothing is known, and for a moment where what is known is old.
-    A supervisor that is stopped lets questions wait: then it is away, no page waits for it any more, and it is asked
-    again every `LEFT_ALONE_S`, until it answers.
-    """
+    """One answer of the supervisor for all pages at about the same time. A thread asks. A page waits while nothing is
+    known, and for a moment when that is old; not for a supervisor that does not answer, which is asked again every
+    `LEFT_ALONE_S`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, patience_s: float = PATIENCE_S) -> None:
         self._clock = clock
@@ -83,21 +77,18 @@ class KnownProcesses:
         """The processes; none while the supervisor is away."""
         with self._changed:
             if self._clock() >= self._good_until:
-                self._begin_to_ask()
+                if self._question is None:
+                    self._question = object()
+                    threading.Thread(target=self._read, args=(self._question,), name="supervisor", daemon=True).start()
                 if not self.is_away:
                     patience_s = ANSWER_S_OF_A_PAGE if self._answer is None else self._patience_s
                     self._changed.wait_for(lambda: self._question is None, patience_s)
             return self._answer or []
 
     def forget(self) -> None:
-        """Something was done to a process: the next page asks, and an answer that is on its way is too old."""
+        """After a command: the next page asks again."""
         with self._changed:
             self._answer, self._good_until, self._question = None, 0.0, None
-
-    def _begin_to_ask(self) -> None:
-        if self._question is None:
-            self._question = object()
-            threading.Thread(target=self._read, args=(self._question,), name="supervisor", daemon=True).start()
 
     def _read(self, question: object) -> None:
         answer, good_s, is_away = self._read_once()
@@ -108,7 +99,7 @@ class KnownProcesses:
                 self._changed.notify_all()
 
     def _read_once(self) -> tuple[list[dict[str, Any]], float, bool]:
-        """The processes, for how many seconds they are good, and whether the supervisor is away."""
+        """The processes, how many seconds they are valid, and whether the supervisor is away."""
         try:
             return processes(seconds_max=ANSWER_S_OF_A_PAGE), SHARED_S, False
         except TimeoutError:

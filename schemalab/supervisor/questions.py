@@ -1,9 +1,9 @@
-"""Asks each kind of process whether it lives. None of them may be asked through another one.
+"""Asks each kind of process whether it lives.
 
     postgres, redis   a connection           nodes   what a client asks first (SSLRequest), without signing in
     web               GET /alive             workers, beat   the file that their main loop touches
 
-Any answer will do, a refusal too: this is about a process that hangs, not about one that is unwell.
+Any answer will do: this finds processes that hang.
 """
 
 import asyncio
@@ -25,8 +25,6 @@ Question = Callable[[], Awaitable[bool]]
 
 
 def ask_port(host: str, port: int, words: bytes) -> Question:
-    """Does its event loop say anything to these words?"""
-
     async def ask() -> bool:
         try:
             async with asyncio.timeout(ANSWER_S_MAX):
@@ -54,7 +52,6 @@ def ask_web(host: str, port: int) -> Question:
 
 
 def ask_heartbeat(path: Path) -> Question:
-    """Has it been touched since we looked last?"""
     seen = last_beat(path)
 
     async def ask() -> bool:

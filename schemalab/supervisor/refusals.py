@@ -1,4 +1,4 @@
-"""The commands that a process obeys in its state, and why not the others.
+"""The commands that a process obeys in its state.
 
            up    frozen   down   starting   ended
     kill   yes   yes      -      -          -
@@ -6,8 +6,7 @@
     thaw   -     yes      -      -          -
     start  -     -        yes    -          -
 
-*Down* was killed by an operator; *starting* is wanted and not there yet; *ended* did what it was for. The supervisor
-asks here before it acts, and the page before it offers.
+*Down*: killed by an operator; *starting*: wanted and not there yet; *ended*: its task is done.
 """
 
 from catalog.text.sentence import Sentence
@@ -18,12 +17,11 @@ UNDO = {"kill": "start", "freeze": "thaw"}
 
 
 def fitting(state: str) -> tuple[str, ...]:
-    """The commands that a process in this state obeys."""
     return tuple(command for command, states in FITS.items() if state in states)
 
 
 def why_not(command: str, name: str, state: str) -> str | None:
-    """Why the process cannot obey, with what would be right; None when it can."""
+    """Why the process cannot obey; None when it can."""
     if state in FITS[command]:
         return None
     if command == "thaw" and state == "up":
@@ -42,7 +40,7 @@ def why_not(command: str, name: str, state: str) -> str | None:
 
 
 def why_not_from_page(command: str, name: str) -> str | None:
-    """An operator may not freeze or kill what nobody could thaw or start again: the page would not answer any more."""
+    """Refuses what would keep the page from answering."""
     if name not in PAGE_NEEDS or command not in UNDO:
         return None
     return (

@@ -1,4 +1,4 @@
-"""A line that comes again and again is shown a few times, then only counted: numbers in it make no other line."""
+"""Shows repeated lines a few times, then counts them; lines that differ in numbers are the same."""
 
 import re
 
@@ -8,14 +8,12 @@ COUNT = ".. and "
 
 
 class Repeats:
-    """The lines of one process, as they should be shown."""
-
     def __init__(self) -> None:
         self._shape = ""
         self._times = 0
 
     def hear(self, line: str) -> list[str]:
-        """The lines to show now that this one has come."""
+        """The lines to show after this one."""
         shape = NUMBERS.sub("0", line)
         if shape == self._shape and shape.strip():
             self._times += 1
@@ -25,6 +23,6 @@ class Repeats:
         return [*ended, line]
 
     def end(self) -> list[str]:
-        """The lines still to be shown when nothing more comes."""
+        """The lines still to show."""
         more, self._times, self._shape = self._times - SHOWN_MAX, 0, ""
         return [f"{COUNT}{more} more such lines"] if more > 0 else []

@@ -1,4 +1,4 @@
-"""When a process that ended is started again, and its end in words."""
+"""When to restart a process, and its end in words."""
 
 import signal
 from dataclasses import dataclass, replace
@@ -14,10 +14,8 @@ LEASE_LOST = 75  # the exit code of a node that ended itself
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The pause before the next start doubles with each quick crash, up to a limit.
-
-    A node that ended itself because its lease was lost is no such crash: it waits for the store as it starts.
-    """
+    """The pause doubles with each quick crash, up to a limit. A node that ended because it lost its lease did not
+    crash."""
 
     pause_s: float = PAUSE_S_MIN
     pause_s_max: float = PAUSE_S_MAX
@@ -29,7 +27,7 @@ class Backoff:
 
 
 def describe_end(code: int) -> str:
-    """A process's end in words, by its exit code (negative: a signal)."""
+    """A process's end in words, by exit code (negative: a signal)."""
     if code == LEASE_LOST:
         return Sentence("ended itself because it could not renew its lease")
     if code == -signal.SIGPROF:

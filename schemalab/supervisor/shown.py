@@ -1,15 +1,11 @@
-"""Decides which lines of a process the terminal shows. Its log has all of them.
+"""Decides which lines of a process the terminal shows; its log has all.
 
-`up` says what it does. Of what its processes say, the terminal shows what is trouble, and what nobody foresaw:
-
-    postgres   a crash, a recovery, no room. That it refuses a statement is an answer: a key that exists, a fence, a
-               conflict, an abort that a node asked for. Whoever asked reports it where it is a fault.
-    redis      all but what every start and every end says
-    ours       from WARNING on, except answers to browsers (4xx); and what has no such form: a traceback, what is
-               printed
+    postgres   crash, recovery, no room. A refused statement is an answer, which its client reports
+    redis      all but the lines of every start and end
+    ours       from WARNING on, without answers to browsers (4xx); and tracebacks and prints
     spark      ours, and errors of the JVM; its warnings come with every start
 
-A line that begins with a blank belongs to the one before it, and so does the count of lines that repeat.
+A line that begins with a blank belongs to the one before it, as does a count of repeats.
 """
 
 import re
@@ -45,14 +41,11 @@ OF_MIGRATE = re.compile(
 
 
 class Shown:
-    """The lines of one process, one after the other."""
-
     def __init__(self, kind: str) -> None:
         self._is_for_terminal = RULES.get(kind, is_ours_shown)
         self._is_shown = True
 
     def hear(self, line: str) -> bool:
-        """Should the terminal show this line?"""
         message = OF_POSTGRES.match(line)
         follows = line.startswith((" ", "\t", COUNT)) if message is None else message[2] in FOLLOWS
         if not line.strip() or (follows and not OF_MIGRATE.match(line)):

@@ -1,8 +1,5 @@
-"""Shows the output of the processes of `up`: on the terminal with a coloured name in front, to a log file each.
-
-Some of it is text of users, in statements and names, so no control character of theirs gets through; and there may be
-much of it, so a log file that is full begins anew.
-"""
+"""Shows output on the terminal with coloured names, and writes a log file for each process. Control characters in
+texts of users are removed; a full log file begins anew."""
 
 import os
 import sys
@@ -18,10 +15,7 @@ LOG_BYTES_MAX = 10_000_000
 
 
 class Terminal:
-    """`say(name, line)` shows and logs a line, `keep` only logs it.
-
-    The log of the run before, or the part before the last, is kept as NAME.log.1.
-    """
+    """`say(name, line)` shows and logs, `keep` logs. The previous log is NAME.log.1."""
 
     def __init__(self, logs: Path, stream: IO[str] | None = None) -> None:
         self._logs = logs
@@ -34,11 +28,11 @@ class Terminal:
 
     @property
     def is_gone(self) -> bool:
-        """True when it was a terminal, and somebody has closed it."""
+        """True when the terminal was closed."""
         return self._is_terminal and not self._stream.isatty()
 
     def keep(self, name: str, line: str) -> None:
-        """A disk that is full, or a folder that cannot be written, ends nothing that runs."""
+        """Errors of the disk end nothing."""
         try:
             self._file(name).write(plain(line) + "\n")
         except OSError as error:
@@ -60,7 +54,6 @@ class Terminal:
             print(prefix, line, file=self._stream, flush=True)
 
     def _file(self, name: str) -> IO[str]:
-        """The log to write to: the one there is, or a new one when that is full."""
         file = self._files.get(name)
         if file is not None and file.tell() < LOG_BYTES_MAX:
             return file
@@ -79,7 +72,7 @@ class Terminal:
 
 
 class PlainStream:
-    """A stream of a command's output that lets no control character through, whoever prints."""
+    """A stream without control characters."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.unguarded = stream
@@ -97,5 +90,4 @@ class PlainStream:
 
 
 def unguarded(stream: IO[str]) -> IO[str]:
-    """The stream itself, for who colours what is plain already."""
     return stream.unguarded if isinstance(stream, PlainStream) else stream

@@ -1,10 +1,9 @@
-"""The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
+"""The cluster as a tree of processes: started in order, watched, stopped in reverse.
 
     postgres, redis  ->  migrate  ->  web, nodes, worker, maintenance, beat  ->  ready  ->  spark, lab, demo
                                                                                      on demand:  traffic
 
-The embedded services are there unless a URL names others. Ready means that the page answers and every node has
-registered. What runs is in the Procfile; the control channel is open from the first process to the last.
+Embedded services run unless a URL names others. The control channel is open from the first process to the last.
 """
 
 import asyncio
@@ -69,17 +68,17 @@ STOP_ORDER = (
 
 
 class UpFailed(Exception):
-    """The cluster could not be started; the message is for the user."""
+    """The cluster could not start."""
 
 
 def signals_to_stop() -> list[signal.Signals]:
-    """The signals that stop the cluster; a hangup does not when it is to be ignored, as with nohup."""
+    """The signals that stop the cluster; SIGHUP unless ignored, as with nohup."""
     is_hangup_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([] if is_hangup_ignored else [signal.SIGHUP])]
 
 
 class Cluster:
-    """The processes of one run. `run()` returns when it was asked to stop and everything has ended."""
+    """The processes of one run. `run()` returns when all have ended."""
 
     def __init__(
         self, plan: Plan, terminal: Terminal, *, announce: Callable[[float], Awaitable[None]], is_verbose: bool = False
@@ -110,7 +109,14 @@ class Cluster:
                 self.plan.locations.control_socket, self._processes, self._crash_events.report, self._begin_traffic
             )
             async with channel, self._crash_events, self._watch:
-                await self._start_and_wait()
+                # start step by step; being asked to stop ends the starting too
+                starting = asyncio.create_task(self._start_all())
+                stopping = asyncio.create_task(self._stop_asked())
+                await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+                if starting.done():
+                    starting.result()
+                    await stopping
+                starting.cancel()
         finally:
             await self._stop_all()
             running_file.unlink(missing_ok=True)
@@ -124,18 +130,8 @@ class Cluster:
         self._stop.set()
         self._given_up.set()
 
-    async def _start_and_wait(self) -> None:
-        """Start step by step; being asked to stop ends the starting too."""
-        starting = asyncio.create_task(self._start_all())
-        stopping = asyncio.create_task(self._stop_asked())
-        await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if starting.done():
-            starting.result()
-            await stopping
-        starting.cancel()
-
     async def _stop_asked(self) -> None:
-        """Until somebody asks, or closes the terminal: only its session's leader hears of that, and waits for us."""
+        """Waits for a signal, or for the terminal to close: only its session's leader hears of that."""
         while not self._stop.is_set():
             if self._terminal.is_gone:
                 self._asked_to_stop()
@@ -153,20 +149,20 @@ class Cluster:
         self.say(f"starting the page, {counted(len(self.plan.node_ports), 'node')} and the workers")
         for kind in ("web", "node", "worker", "maintenance", "beat"):
             self._begin_kind(kind)
-        await self._wait_until_ready(began)
+        missing = await readiness.wait_until_ready(self.plan, self._processes, seconds_max=READY_S_MAX)
+        if missing:
+            self.say(f"not ready after {READY_S_MAX:g} s: {', '.join(missing)}; going on")
+        await self._announce(time.monotonic() - began)
         for kind in ("spark", "lab"):
             self._begin_kind(kind)
         if self.plan.with_demo and readiness.has_command("demo"):
-            await self._load_demo()
-
-    async def _load_demo(self) -> None:
-        self.say("starting Spark, then loading the demo: half a minute, the first time")
-        demo = self._begin("demo", "demo", self._python("manage.py", "demo", "load"), restart=False)
-        await demo.ended()
-        if demo.exit_code:
-            self.say("the demo was not loaded, all else runs; to try again: ./manage.py demo load")
-        else:
-            self.say("all is there; your first change: docs/tutorial/first-change.md")
+            self.say("starting Spark, then loading the demo: half a minute, the first time")
+            demo = self._begin("demo", "demo", self._python("manage.py", "demo", "load"), restart=False)
+            await demo.ended()
+            if demo.exit_code:
+                self.say("the demo was not loaded, all else runs; to try again: ./manage.py demo load")
+            else:
+                self.say("all is there; your first change: docs/tutorial/first-change.md")
 
     async def _start_services(self) -> None:
         plan, places = self.plan, self.plan.locations
@@ -226,7 +222,7 @@ class Cluster:
         return self.plan.locations.sockets / f"{name}.heartbeat"
 
     def _question(self, name: str, kind: str) -> Question | None:
-        """The question whether it lives; what ends by itself is not asked."""
+        """The question whether it lives; none for what ends by itself."""
         plan = self.plan
         match kind:
             case "postgres":
@@ -249,7 +245,7 @@ class Cluster:
         return Launch(argv=(sys.executable, *arguments), env=self.plan.env, cwd=ROOT)
 
     def _begin_traffic(self, run: int) -> str:
-        """A process for run `run` of traffic. It ends by itself, and with the cluster; it is not started again."""
+        """Starts a process for run `run` of traffic, which is not restarted."""
         if self._stop.is_set():
             raise Refused("the cluster is stopping")
         former = {f"traffic-{number}": self._processes.get(f"traffic-{number}") for number in range(1, TRAFFIC_MAX + 1)}
@@ -265,12 +261,6 @@ class Cluster:
         )
         self._begin(name, "traffic", launch, restart=False)
         return f"{name} is starting"
-
-    async def _wait_until_ready(self, began: float) -> None:
-        missing = await readiness.wait_until_ready(self.plan, self._processes, seconds_max=READY_S_MAX)
-        if missing:
-            self.say(f"not ready after {READY_S_MAX:g} s: {', '.join(missing)}; going on")
-        await self._announce(time.monotonic() - began)
 
     # --- stop
 

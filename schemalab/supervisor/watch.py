@@ -1,11 +1,9 @@
-"""Finds processes that run and serve nobody: one that hangs, one that takes all memory. Both are ended and reported.
+"""Ends processes that hang or take all memory, and reports it.
 
     it has not answered for as long as a lease lasts     its work is another one's by then
     it has more memory than its kind may have            before the machine has none left
 
-A process that a signal has stopped does not hang: somebody froze it, by the control channel or by hand, and a frozen
-one is left frozen until it is thawed, killed or its cluster stops. Time in which we stood still ourselves (a laptop
-that slept) counts against nobody.
+A process stopped by a signal is left frozen. Time in which we slept ourselves does not count.
 """
 
 import asyncio
@@ -39,7 +37,7 @@ def silence_s_max(lease_s: float) -> float:
 
 @dataclass(slots=True)
 class Watched:
-    """One run of one process: when it answered last, and whether it ever did."""
+    """One run of a process: its last answer, and whether it ever answered."""
 
     process: Supervised
     question: Question | None
@@ -60,7 +58,7 @@ class Watched:
 
 
 class Watch:
-    """Looks at every process every few seconds, for as long as its `async with` lasts."""
+    """Looks at every process every few seconds during its `async with`."""
 
     def __init__(self, lease_s: float) -> None:
         self._silence_s_max = silence_s_max(lease_s)
@@ -71,7 +69,7 @@ class Watch:
         self._watched.append(Watched(process, question, memory_mb))
 
     def forget(self, name: str) -> None:
-        """A process that has ended for good, whose name another one gets."""
+        """Forgets a process that has ended for good."""
         self._watched = [one for one in self._watched if one.process.name != name]
 
     async def __aenter__(self) -> "Watch":
@@ -92,14 +90,11 @@ class Watch:
             is_excused = now - looked_at > OURSELVES_LATE_S
             looked_at = now
             try:
-                await self._look_at_all(now, is_excused=is_excused)
+                weights = await asyncio.to_thread(weigh, [one.process.pid for one in self._watched if one.memory_mb])
+                for one in self._watched:
+                    self._look(one, weights, now, is_excused=is_excused)
             except Exception:
                 log.exception("the watch over processes failed, it looks again in %g s", LOOK_S)
-
-    async def _look_at_all(self, now: float, *, is_excused: bool) -> None:
-        weights = await asyncio.to_thread(weigh, [one.process.pid for one in self._watched if one.memory_mb])
-        for one in self._watched:
-            self._look(one, weights, now, is_excused=is_excused)
 
     def _look(self, one: Watched, weights: dict[int, int], now: float, *, is_excused: bool) -> None:
         process = one.process
@@ -127,10 +122,7 @@ class Watch:
 
 
 def weigh(pids: Iterable[int | None]) -> dict[int, int]:
-    """The memory of each process with its descendants, in bytes: what was allocated and touched, no files.
-
-    A process that has ended, or that we may not look at, counts as nothing.
-    """
+    """Bytes of memory of each process with its descendants, without files; 0 for processes that have ended."""
     processes: dict[int, psutil.Process] = {}
     children: dict[int, list[int]] = defaultdict(list)
     for process in psutil.process_iter():

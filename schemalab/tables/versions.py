@@ -1,10 +1,9 @@
-"""A version of a table as a page of its own, long after the next one was published.
+"""A page for each version of a table.
 
-    /tables/7/versions/14/            its elements, what differs from v13, who used it when, what made it
+    /tables/7/versions/14/            its elements, what differs from v13, its uses, its origin
     /tables/7/versions/14/?with=9     the same with what differs between v9 and v14
 
-Who used it is known from the leases that are remembered (a day), and after that from the record of the change that
-published it, if there is one. A record ends soon after its change: of a use that goes on then, its end is not known.
+Its uses come from remembered leases (a day), later from the record of its change, which may end before a use does.
 """
 
 from __future__ import annotations
@@ -55,11 +54,12 @@ def version(request: HttpRequest, table_id: int, number: int) -> HttpResponse:
 
 
 def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Json:
-    """Everything the page shows of one version. `known` are the versions that there are, newest first."""
+    """All that the page shows. `known` are the existing versions, newest first."""
     number, body = row.version, descriptors.from_json(row.body)
     before = max((one for one in known if one < number), default=None)
     after = min((one for one in known if one > number), default=None)
     other = with_version if with_version in known and with_version != number else before
+    found = Descriptor.objects.filter(table_id=row.table_id, version=after)
     return {
         "version": number,
         "name": body.name,
@@ -67,7 +67,7 @@ def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Js
         "before": before,
         "after": after,
         "published_at": row.modified_at,
-        "replaced_at": _published_at(row.table_id, after),
+        "replaced_at": None if after is None else found.values_list("modified_at", flat=True).first(),
         "schema_hash": row.schema_hash,
         "sharding_hash": row.sharding_hash,
         "table_state": body.state.value,
@@ -78,13 +78,8 @@ def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Js
     } | _uses(row, maker)
 
 
-def _published_at(table_id: int, number: int | None) -> datetime | None:
-    found = Descriptor.objects.filter(table_id=table_id, version=number)
-    return None if number is None else found.values_list("modified_at", flat=True).first()
-
-
 def _compared(table_id: int, body: descriptors.Descriptor, other: int | None) -> Json:
-    """The differences from the older to the newer of two versions; of the first version, what it was created with."""
+    """The differences between two versions; of the first version, its elements."""
     if other is None:
         return {"older": None, "newer": body.version, "with": None, "lines": differences(None, body)}
     beside = selectors.descriptor_at(table_id, other)
@@ -94,7 +89,7 @@ def _compared(table_id: int, body: descriptors.Descriptor, other: int | None) ->
 
 
 def _maker(table_id: int, number: int) -> Json | None:
-    """The origin of the version: a change, the lab, or the transaction that made the table; None: not remembered."""
+    """Its origin: a change, the lab, or a transaction; None: not remembered."""
     events = StoryEvent.objects.filter(stream=table_stream(table_id), kind__in=(PUBLISHED, BY_THE_LAB, CREATED))
     event = events.filter(payload__version=number).order_by("seq").first()
     if event is None:
@@ -109,10 +104,8 @@ def _maker(table_id: int, number: int) -> Json | None:
 
 
 def _uses(row: Descriptor, maker: Json | None) -> Json:
-    """The leases on the version, newest first; when none is remembered, those in the record of the change.
-
-    `has_older`: there may have been leases before those; `record_ended_at`: None when they are not from a record.
-    """
+    """Its leases, newest first, or those of the change's record. `has_older`: there may have been earlier ones;
+    `record_ended_at`: None when they are not from a record."""
     leases, more = lease_history.rows(table_id=row.table_id, version=row.version)
     has_older = more or row.modified_at < now() - timedelta(seconds=PAST_KEPT_S)
     change, record_ended_at = maker and maker["change"], None
@@ -130,7 +123,7 @@ def _uses(row: Descriptor, maker: Json | None) -> Json:
 
 
 def _kept(use: Use) -> Json:
-    """A use that was kept with a change, as a row of the history of leases; "open": the record ended before it did."""
+    """A use from a record, as a row of the history; "open": the record ended first."""
     return {
         "node": use.node,
         "incarnation": None,
@@ -147,7 +140,7 @@ def _moment(seconds: float) -> datetime:
 
 
 def _span(leases: Iterable[Json]) -> Json:
-    """From when until when any node is known to have used it; no end while one does, or did when its record ended."""
+    """When nodes are known to have used it; no end while one does, or did when its record ended."""
     listed = list(leases)
     ends = [one["ended_at"] for one in listed]
     return {

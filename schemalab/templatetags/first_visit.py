@@ -1,4 +1,4 @@
-"""The first-visit card, for a template that includes it: its state depends on who looks."""
+"""The first-visit card, whose state depends on the reader."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The picture of what the cluster is made of, for a template of a floor that knows nothing of its processes."""
+"""The picture of the cluster, for a template of a lower floor."""
 
 from typing import Any
 

@@ -1,9 +1,5 @@
-"""`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`: what the lease console can do to a node.
-
-Draining is asked of the node; the others happen to its process, through the control channel of the running `up`, and
-need no database.
-Exit code 0: done or asked; 1: refused, or no cluster runs; 2: there is no such node.
-"""
+"""`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`. Draining is a request in the database; the
+others use the control channel of `up`. Exit code 0: done; 1: refused, or no cluster runs; 2: no such node."""
 
 import getpass
 import json

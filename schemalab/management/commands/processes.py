@@ -1,8 +1,5 @@
-"""`manage.py processes`, `manage.py processes kill|freeze|thaw|start NAME`: every process that `up` runs.
-
-It asks the running `up` alone, so it works when the database or the page is the one that is frozen or down.
-Exit code 0: done; 1: refused, or no cluster runs; 2: there is no such process.
-"""
+"""`manage.py processes`, `manage.py processes kill|freeze|thaw|start NAME`: every process that `up` runs. Asks `up`
+alone, so it works without database and page. Exit code 0: done; 1: refused, or no cluster runs; 2: no such process."""
 
 import getpass
 import json

@@ -1,4 +1,4 @@
-"""`manage.py rollout ..`: the command of `python -m rollouts`, which needs no Django, under this name, too."""
+"""`manage.py rollout ..`: the same as `python -m rollouts`."""
 
 import sys
 from argparse import ArgumentParser, Namespace

@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
 
 def open_to_the_room() -> str:
-    """This machine's address; its page is reached by it from now on, unless settings say otherwise. Raises `NoRoom`."""
+    """Makes the page reachable at this machine's address, which it returns. Raises `NoRoom`."""
     values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
     address = room.own_address(values)
     os.environ.update(room.room_settings(values, address))
@@ -97,7 +97,7 @@ def open_to_the_room() -> str:
 
 
 def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
-    """Answer all questions; what an earlier run chose does not count."""
+    """The plan; choices of an earlier run do not count."""
     values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
     if with_demo:
         values.setdefault("LEASE_S", DEMO_LEASE_S)
@@ -124,7 +124,6 @@ def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: boo
 
 
 def announcement(plan: Plan, seconds: float) -> list[str]:
-    """Lines that a user needs now."""
     psql = f"{psql_program()} -h {plan.node_host} -U {sign_in_links.OWNER} -p"
     try:
         token = sign_in_links.make_token(sign_in_links.owner())
@@ -139,6 +138,6 @@ def announcement(plan: Plan, seconds: float) -> list[str]:
 
 
 def psql_program() -> str:
-    """The psql that came with the packages, named from here."""
+    """The psql that came with the packages."""
     bundled = Path(sys.prefix) / "bin" / "psql"
     return str(bundled.relative_to(Path.cwd()) if bundled.is_relative_to(Path.cwd()) else bundled)

@@ -51,7 +51,12 @@ class Command(BaseCommand):
             case "add":
                 self._add(name, options["roles"])
             case "roles":
-                self._set_roles(person(name), known(options["roles"]))
+                user = person(name)
+                roles = known(options["roles"])
+                with transaction.atomic():
+                    take_roles(user)
+                    give_roles(user, roles)
+                self.stdout.write(f"{user.username}: {', '.join(sorted({'learner', *roles}))}")
             case "password":
                 self._set_password(person(name))
             case "sql-password":
@@ -91,12 +96,6 @@ class Command(BaseCommand):
             give_roles(user, chosen)
         self.stdout.write(f"{name} added; a link that signs them in: manage.py signin-link --user {name}")
 
-    def _set_roles(self, user: User, roles: tuple[str, ...]) -> None:
-        with transaction.atomic():
-            take_roles(user)
-            give_roles(user, roles)
-        self.stdout.write(f"{user.username}: {', '.join(sorted({'learner', *roles}))}")
-
     def _set_password(self, user: User) -> None:
         password = asked_for(user)
         user.set_password(password)
@@ -135,7 +134,7 @@ def known(roles: list[str]) -> tuple[str, ...]:
 
 
 def asked_for(user: User) -> str:
-    """A password, typed twice at a terminal or one line of standard input: arguments are seen by everybody here."""
+    """A password, typed twice or from standard input: all users of the machine see arguments."""
     if sys.stdin.isatty():
         password = getpass.getpass(f"new password of {user.username}: ")
         if getpass.getpass("again: ") != password:
