@@ -1,8 +1,5 @@
-"""Questions to PostgreSQL about rows, asked by a session of psycopg: see `storage.asking`.
-
-They are asked as the reader role, in the transaction that the session has begun or in one of their own. Nothing of what
-is set for them stays, and a question that fails ends no transaction.
-"""
+"""Asks PostgreSQL about rows by a session of psycopg (`storage.asking`): as the reader role, in the session's
+transaction or one of its own, without leaving settings behind or ending a transaction."""
 
 from collections.abc import Sequence
 from typing import Any

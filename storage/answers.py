@@ -1,11 +1,10 @@
-"""Answers of PostgreSQL to questions about rows: the values of expressions that are not computed here. Pure.
+"""PostgreSQL's answers about rows: values of expressions that are not computed here. Pure.
 
     question    an expression, and the encoded values that a row has in the columns which it reads
     answer      its value; or the error that it gives, which is an answer, too
 
-What pairs a row has may depend on such a value. The functions that say so (`storage.mutations`, `storage.derived`,
-`storage.integrity`) do no I/O: they take the answers that come with the row, and raise `Unanswered` for one that is
-not among them. Whoever calls them asks the store and calls them again, which is free of effects (`storage.asking`).
+The pairs of a row may depend on such a value. Pure functions take the answers with the row, and raise `Unanswered`;
+their caller asks the store and calls again (`storage.asking`).
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from expressions.typed import PyValue
 
 
 class Question(NamedTuple):
-    """An expression of the schema for one row: `inputs` are its columns' encoded values, in the order of their ids."""
+    """An expression for one row: `inputs` are its columns' encoded values, in the order of ids."""
 
     text: str
     returns: SqlType
@@ -30,7 +29,7 @@ NO_ANSWERS: Answers = {}
 
 
 class Unanswered(Exception):
-    """The value of an expression is needed, and PostgreSQL has not been asked for it."""
+    """The value of an expression was not asked for yet."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -38,7 +37,7 @@ class Unanswered(Exception):
 
 
 def answer(answers: Answers, question: Question) -> PyValue:
-    """The value that was answered. Raises the error that was, or `Unanswered`."""
+    """The value. Raises the error that was answered, or `Unanswered`."""
     try:
         found = answers[question]
     except KeyError:

@@ -1,15 +1,12 @@
-"""Questions to PostgreSQL about rows: the values of expressions of the schema that are not computed here.
+"""Builds the questions to PostgreSQL about rows, and reads the answers.
 
     SELECT bytes of value                                    what `storage.encoding.encode_value` makes of it
     FROM (SELECT jsonb_exists("#4", 'a') AS value            the kept text, as it is
           FROM (SELECT .. AS "#4" FROM unnest($1)))          columns by id, out of encoded values
 
-One statement asks for many rows. It reads no table, and its expression is immutable: any session may run it, as the
-reader role, under `storage.postgres.USERS_SETTINGS` and the search path of users' texts. Values of columns come without
-a length, so a char has no trailing blanks and a length that changes changes no rule.
-
-A row for which the expression has no value fails the whole statement. Halves of the rows tell which one it is
-(`parts`): its error is an answer, too.
+One statement asks for many rows. It reads no table and is immutable: any session may run it, as the reader role, under
+`storage.postgres.USERS_SETTINGS`. Column values have no length, so a char has no trailing blanks. A row without a
+value fails the statement: halving (`parts`) finds it, and its error is its answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,12 +39,9 @@ OF_ANY_LENGTH = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.
 
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
-    """The statement that computes a kept expression, a value of type `returns`, for many rows.
-
-    $1, $2, .. are arrays of bytes, one for each column of `columns_of(text)` in the order of ids: encoded values. The
-    answer has one column, the bytes of each row's value in the order of the rows, or NULL for a value that no column
-    can have (`read_answer`). A text that reads no column has no parameter and one answer.
-    """
+    """The statement that computes an expression of type `returns` for many rows. $1, $2, .. are arrays of encoded
+    values of `columns_of(text)`. The answer has one column: each value's bytes in order, or NULL for a value that no
+    column can have (`read_answer`)."""
     columns = [replace(descriptor.column(column_id), length=None) for column_id in sorted(columns_of(text))]
     names = [f"v{column.id}" for column in columns]
     decoded = [
@@ -67,12 +61,12 @@ def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
 
 
 def read_answer(returns: SqlType, data: bytes | None) -> PyValue | SqlError:
-    """The value, or the error, that the bytes of an answer stand for."""
+    """The value or error of an answer's bytes."""
     return out_of_range(returns) if data is None else encoding.decode(returns, data)[0]
 
 
 def out_of_range(returns: SqlType) -> SqlError:
-    """The error of a value that PostgreSQL has and no column can store: long, a date without end, too many digits."""
+    """The error of a value that no column can store: too long, a date without end, too many digits."""
     if returns in OF_ANY_LENGTH:
         return SqlError(PROGRAM_LIMIT, TOO_LONG)
     if returns is SqlType.NUMERIC:
@@ -81,7 +75,7 @@ def out_of_range(returns: SqlType) -> SqlError:
 
 
 def by_expression(questions: Iterable[Question]) -> dict[tuple[str, SqlType], list[Question]]:
-    """Each question once, those that one statement asks side by side."""
+    """Distinct questions, grouped into statements."""
     found: dict[tuple[str, SqlType], list[Question]] = {}
     for one in dict.fromkeys(questions):
         found.setdefault((one.text, one.returns), []).append(one)
@@ -89,14 +83,13 @@ def by_expression(questions: Iterable[Question]) -> dict[tuple[str, SqlType], li
 
 
 def arrays_of(questions: Sequence[Question]) -> list[list[bytes]]:
-    """The parameters of the statement that asks these, which are of one expression."""
     return [list(column) for column in zip(*(one.inputs for one in questions), strict=True)]
 
 
 def answers_of(
     questions: Sequence[Question], ask: Callable[[list[list[bytes]]], Sequence[bytes | None]]
 ) -> dict[Question, PyValue | SqlError]:
-    """The answers to questions of one expression. `ask` runs the statement; it raises `SqlError` for all rows."""
+    """Answers to questions of one expression. `ask` runs the statement; it raises `SqlError` for all rows."""
     left, found = [questions], dict[Question, PyValue | SqlError]()
     while left:
         some = left.pop()
@@ -112,7 +105,7 @@ def answers_of(
 
 
 def parts(questions: Sequence[Question]) -> list[Sequence[Question]]:
-    """Two halves of questions of which one has no answer; nothing is left of a single one."""
+    """Two halves of failing questions; nothing for a single one."""
     half = len(questions) // 2
     return [questions[:half], questions[half:]] if half else []
 
@@ -120,7 +113,7 @@ def parts(questions: Sequence[Question]) -> list[Sequence[Question]]:
 def with_answers(
     descriptor: Descriptor, row: StoredRow, wanted: Callable[[Descriptor, StoredRow], Iterable[Question]], ask: Ask
 ) -> StoredRow:
-    """The row with the answers to its questions: all of them (`questions`), or some."""
+    """The row with the answers to `questions`, or to all of its own."""
     answers = dict(row.answers)
     for (text, returns), same in by_expression(wanted(descriptor, row)).items():
         sql = question_sql(descriptor, text, returns)
@@ -132,23 +125,23 @@ def with_answers(
 
 
 def asks(descriptor: Descriptor) -> bool:
-    """True if a value of some expression of this version is PostgreSQL's to compute."""
+    """True if PostgreSQL computes some expression of this version."""
     return descriptor.fact(_asks)
 
 
 def questions(descriptor: Descriptor, row: StoredRow) -> list[Question]:
-    """Questions of a row, as it is, that have no answer yet: conditions, rules and derived values."""
+    """Unanswered questions of an existing row: conditions, rules, derived values."""
     of_all = (*descriptor.fact(_derived), *descriptor.fact(_judging))
     return list(_unanswered(descriptor, row, of_all))
 
 
 def questions_of_entries(descriptor: Descriptor, row: StoredRow) -> list[Question]:
-    """Questions that the entries of a row, as it is, follow from, and that have no answer yet."""
+    """Unanswered questions on which the row's entries depend."""
     return list(_unanswered(descriptor, row, descriptor.fact(_conditions)))
 
 
 def questions_of_new(descriptor: Descriptor, row: StoredRow) -> list[Question]:
-    """Questions of a row to be written that have no answer yet: its derived values, and then what may read them."""
+    """Unanswered questions of a row to be written: derived values, then what may read them."""
     found = list(_unanswered(descriptor, row, descriptor.fact(_derived_on_write)))
     if found:
         return found
@@ -172,7 +165,6 @@ def _asks(descriptor: Descriptor) -> bool:
 
 
 def _derived(descriptor: Descriptor) -> Expressions:
-    """Values of derived columns, and of their sources out of them."""
     found: list[tuple[str, SqlType]] = []
     for column in derived_columns(descriptor):
         assert column.derived is not None, column
@@ -188,18 +180,15 @@ def _derived_on_write(descriptor: Descriptor) -> Expressions:
 
 
 def _conditions(descriptor: Descriptor) -> Expressions:
-    """Conditions of partial indexes."""
     indexes: list[Index] = [i for i in descriptor.indexes if i.state is not State.ABSENT]
     return _asked(descriptor, [(i.where, SqlType.BOOLEAN) for i in indexes if i.where is not None])
 
 
 def _judging(descriptor: Descriptor) -> Expressions:
-    """Conditions of partial indexes, and checks."""
     rules = [c.expression for c in descriptor.constraints if c.rule == CHECK and c.state is not State.ABSENT]
     checks = _asked(descriptor, [(text, SqlType.BOOLEAN) for text in rules if text is not None])
     return (*descriptor.fact(_conditions), *checks)
 
 
 def _asked(descriptor: Descriptor, expressions: Iterable[tuple[str, SqlType]]) -> Expressions:
-    """Those that are not computed here."""
     return tuple(dict.fromkeys(one for one in expressions if not is_local(descriptor, one[0])))

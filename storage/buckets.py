@@ -1,15 +1,14 @@
 """The storage of a row: sharding key -> bucket -> storage.
 
 The number of buckets is fixed for a cluster; a storage owns a contiguous range of them. A sharding function makes a
-number of the sharding key's values, one piece of bytes after the other, up to the first NULL; the bucket follows:
+number of the sharding key's values, up to the first NULL:
 
     strcrc32   the text form of each value        1 -> 477, 2 -> 401, "Emma" -> 2861, ("Emma", 22) -> 830
     mpcrc32    strings as they are, others packed  1 -> 1614, "Emma" -> 2861
-    bucket     one column that names the bucket    7 -> 7      (custom placement: who writes a row says where it lies)
+    bucket     one column that names the bucket    7 -> 7      (custom placement)
 
 The first two are tarantool/vshard's: CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), initial 0xFFFFFFFF, no
-final inversion. "Packed" is MessagePack's form of booleans and integers; a uuid, date or timestamp goes by its text.
-Another function is a row of `FUNCTIONS`; a statement can only name one.
+final inversion. "Packed" is MessagePack's form of booleans and integers; other types go by their text.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +21,7 @@ POLYNOMIAL = 0x82F63B78
 
 
 class UnknownFunction(LookupError):
-    """A sharding function that is not registered here."""
+    """A sharding function that does not exist."""
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -39,7 +38,7 @@ CRC_TABLE = _crc_table()
 
 
 def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
-    """CRC-32C of `data`, without the final inversion (RFC 3720, appendix B.4, has it)."""
+    """CRC-32C without the final inversion (RFC 3720, appendix B.4)."""
     for byte in data:
         crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
     return crc
@@ -47,7 +46,7 @@ def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StorageCount:
-    """The storages of a cluster: what it began with (`STORAGE_COUNT`), and how many there are now."""
+    """The storages of a cluster: at its beginning (`STORAGE_COUNT`), and now."""
 
     first: int = 2
     existing: int = 2
@@ -63,10 +62,8 @@ STORAGES_MAX = 16
 
 @dataclass(frozen=True, slots=True)
 class ShardingFunction:
-    """`piece` is what a value (never NULL) adds to the bytes; `number`, modulo the buckets, says which.
-
-    Columns of other `types` are refused, and more than `columns_max` of them.
-    """
+    """`piece`: bytes of a value (never NULL); `number`, modulo the buckets: the bucket. Refuses columns of other
+    `types`, and more than `columns_max`."""
 
     piece: Callable[[SqlType, Value], bytes]
     number: Callable[[bytes], int] = crc32c
@@ -85,7 +82,7 @@ PACKED = WHOLE | {SqlType.BOOLEAN}
 
 
 def packed_piece(sql_type: SqlType, value: Value) -> bytes:
-    """MessagePack's shortest form of a boolean or an integer; of other types the text form, without a header."""
+    """MessagePack's shortest form of a boolean or an integer; of other types the text, without a header."""
     if sql_type not in PACKED:
         return text_piece(sql_type, value)
     if isinstance(value, bool):
@@ -123,7 +120,7 @@ def function_named(name: str) -> ShardingFunction:
 
 
 def bucket_of(function: str, values: Iterable[tuple[SqlType, Value | None]], buckets: int = BUCKETS) -> int:
-    """The bucket, 1..`buckets`, of a sharding key's typed values under a named function. Raises `UnknownFunction`."""
+    """The bucket, 1..`buckets`, of typed values. Raises `UnknownFunction`."""
     named, data = function_named(function), b""
     for sql_type, value in values:
         if value is None:
@@ -133,11 +130,11 @@ def bucket_of(function: str, values: Iterable[tuple[SqlType, Value | None]], buc
 
 
 def storage_of(bucket: int, storages: int, buckets: int = BUCKETS) -> int:
-    """The storage, 1..`storages`, that owns a bucket: contiguous ranges of nearly equal size."""
+    """The storage, 1..`storages`, of a bucket: contiguous ranges of nearly equal size."""
     return (bucket - 1) * storages // buckets + 1
 
 
 def owned_by(storage: int, storages: int, buckets: int = BUCKETS) -> range:
-    """The buckets that a storage owns: those of which `storage_of` says it."""
+    """The buckets of a storage."""
     before, to_its_end = (-(-number * buckets // storages) for number in (storage - 1, storage))
     return range(before + 1, to_its_end + 1)

@@ -1,14 +1,12 @@
-"""The outcome of a transaction whose session was lost at COMMIT: committed, aborted, or unknown (protocol.md, T7).
+"""The outcome of a transaction whose session was lost at COMMIT (protocol.md, T7).
 
-Recovery after a crash may give the id of a transaction that was lost to another one, and `pg_xact_status` then answers
-for that:
+Recovery after a crash may give the id of a lost transaction to another one, for which `pg_xact_status` then answers:
 
     life 1    ours takes id 77, COMMIT on its way ── crash, nothing of it was flushed
     life 2    another one takes id 77, commits    ── "77? committed"
 
-A *life* of the server is what lies between two recoveries. A session lives within one, since a crash ends all of them;
-so the sign of its life (`storage_life`) is read once, as it is opened, and holds for each of its transactions. Whoever
-asks later does so in one session, within one life too, and compares the two signs:
+A *life* of the server lies between two recoveries, and a session within one. Its sign (`storage_life`) is read when
+the session opens, and compared with that of the session that asks later:
 
     committed    ours, if the signs are the same and known; else perhaps another one's
     aborted      ours, or another one's: then ours left no trace of its id, so no commit either
@@ -27,8 +25,6 @@ NOT_GIVEN = "22023"
 
 
 class Outcome(Enum):
-    """The outcome of a transaction, as far as it is known."""
-
     COMMITTED = "committed"
     ABORTED = "aborted"
     UNKNOWN = "unknown"
@@ -36,7 +32,7 @@ class Outcome(Enum):
 
 
 def commit_outcome(status: str | None, *, began_in: str | None, asked_in: str | None) -> Outcome:
-    """The outcome that the answer proves: the signs are those of both sessions, None: could not be read."""
+    """The proved outcome. The signs are those of both sessions; None: could not be read."""
     if status in ("aborted", NOT_GIVEN):
         return Outcome.ABORTED
     if status == "in progress":

@@ -4,8 +4,8 @@
     before       public                         write-only, derived from old
     the swap     write-only, derived from twin  public
 
-A derived pair is put by a statement that writes its source, and by no other; a statement that moves the row to
-another key writes all of it. In delete-only the pair is removed when its source is written, as an index entry does.
+Only a statement that writes its source puts a derived pair; moving the row writes all. In delete-only the pair is
+removed when its source is written, as an index entry is.
 """
 
 from collections.abc import Mapping
@@ -24,12 +24,11 @@ NO_COLUMNS: frozenset[ColumnId] = frozenset()
 
 
 def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
-    """The columns of this version that follow from others."""
     return tuple(c for c in descriptor.columns if c.derived is not None and c.state is not State.ABSENT)
 
 
 def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes:
-    """The encoded value that a derived column has for the row as it is. Raises `CannotDerive`."""
+    """The encoded derived value of a row. Raises `CannotDerive`."""
     assert column.derived is not None, column
     value = computed(descriptor, row, column.derived.expression, f"column {column.name}", column.type)
     try:
@@ -39,14 +38,14 @@ def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> byt
 
 
 def encoded_derived(column: Column, value: PyValue) -> bytes:
-    """A derived value as it is stored; raises 23502 where NULL may not be, 22001 for what is too long."""
+    """A derived value as stored; raises 23502 for NULL, 22001 for a long one."""
     if value is None and column.not_null:
         raise SqlError(NOT_NULL_VIOLATION, "it would be NULL, and the column is NOT NULL")
     return encoding.encode_value(column.type, fitting(column, value))
 
 
 def fitting(column: Column, value: PyValue) -> PyValue:
-    """The value as the column takes it, without blanks too many; raises 22001 or 22003 for what has no room."""
+    """The value as the column takes it; raises 22001 or 22003."""
     try:
         return fitted(column.type, column.length, value)
     except BadValue as error:
@@ -54,7 +53,7 @@ def fitting(column: Column, value: PyValue) -> PyValue:
 
 
 def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
-    """True when a row's derived pair and its source agree: the one gives the other, or the other the one (C5)."""
+    """True when a row's derived pair and its source agree, in either direction (C5)."""
     assert column.derived is not None, column
     try:
         if derived_value(descriptor, column, row) == row.columns.get(column.id):
@@ -72,7 +71,7 @@ def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
 
 
 def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:
-    """A new row as an insert puts it: complete with derived values. Raises `CannotDerive`."""
+    """A new row with its derived values. Raises `CannotDerive`."""
     derived = descriptor.fact(derived_columns)
     if not derived:
         return row
@@ -107,7 +106,7 @@ def after_update(
 
 
 def value_to_fill(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:
-    """The value that a running fill would put where `column` has no pair: None for nothing, or when it will fail."""
+    """The value that a running fill would put for `column`; None for nothing, or when it will fail."""
     if not column.filling:
         return None
     if column.derived is None:

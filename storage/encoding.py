@@ -16,14 +16,10 @@
     array       01 · UTF-8 · 00          its text, under the settings of `to_text`; of columns only, as are
     json, jsonb 01 · UTF-8 · 00          these bytes do not sort
 
-Every encoding ends by itself, so a key is encodings one after the other. Column values
-in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
-that sorts backwards has every byte inverted.
-
-What a key leaves out stands in front of it in a column's pair, which then begins with 03: of a numeric two bytes of
-scale, of an interval its months and days. `encode` makes keys, `encode_value` what a pair holds, `key_of` the one of
-the other; of a primary key, which has no pair, the column's type says what was left out, or nothing does
-(`value_of_key`).
+Each encoding ends by itself, so a key is a sequence of them. Pairs hold the same bytes, so index keys are made without
+decoding. Descending columns have every byte inverted. What a key leaves out stands before it in a pair, which then
+begins with 03: two bytes of scale of a numeric, months and days of an interval. For a primary key, which has no pair,
+the column's type says it, or nothing does (`value_of_key`).
 """
 
 import datetime as dt
@@ -76,17 +72,17 @@ KEY_LENGTHS = {
 
 
 class Undecodable(ValueError):
-    """Bytes that are no encoding of the type they should be of."""
+    """Bytes that do not encode their type."""
 
 
 def encode(sql_type: SqlType, value: Value | None, *, descending: bool = False) -> bytes:
-    """The bytes of one value in a key. The value must be of the Python type that `catalog.values.types` names."""
+    """A value's bytes in a key. Its Python type is that of `catalog.values.types`."""
     data = NULL if value is None else LIVE + _ENCODERS[sql_type](value)
     return inverted(data) if descending else data
 
 
 def encode_value(sql_type: SqlType, value: Value | None) -> bytes:
-    """The bytes of one value in a column's pair: those of a key, with what it leaves out."""
+    """A value's bytes in a pair: with what a key leaves out."""
     if sql_type not in LEFT_OUT or value is None:
         return encode(sql_type, value)
     packed: bytes = pack(sql_type, value)
@@ -101,7 +97,7 @@ def key_of(sql_type: SqlType, data: bytes) -> bytes:
 
 
 def value_of_key(sql_type: SqlType, length: int | None, key: bytes) -> bytes:
-    """The value that a key's bytes are of, as a pair would hold it; `length` is the column's."""
+    """The value of a key's bytes as a pair would hold it; `length` is the column's."""
     if sql_type not in LEFT_OUT or key == NULL:
         return key
     try:
@@ -114,7 +110,7 @@ def value_of_key(sql_type: SqlType, length: int | None, key: bytes) -> bytes:
 
 
 def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool = False) -> tuple[Value | None, int]:
-    """The value that starts at `offset`, and where the next one starts. Raises `Undecodable`."""
+    """The value at `offset`, and where the next one starts. Raises `Undecodable`."""
     end = offset + length_at(sql_type, data, offset, descending=descending)
     piece = inverted(data[offset:end]) if descending else data[offset:end]
     if piece == NULL:
@@ -127,17 +123,14 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
 
 
 def value_in(sql_type: SqlType, data: bytes) -> Value | None:
-    """The value of a pair that holds these bytes: `decode` of them, without what whole numbers need not be asked.
-
-    Raises `Undecodable`.
-    """
+    """The value of a pair's bytes: a faster `decode`. Raises `Undecodable`."""
     if len(data) == _NUMBER_BYTES.get(sql_type) and data[0] == LIVE[0]:
         return _DECODERS[sql_type](data[1:])
     return decode(sql_type, data)[0]
 
 
 def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool = False) -> int:
-    """The number of bytes that the encoded value at `offset` takes. Raises `Undecodable`."""
+    """The length of the encoded value at `offset`. Raises `Undecodable`."""
     flip = 0xFF if descending else 0
     marker = data[offset] ^ flip if offset < len(data) else -1
     if marker == NULL[0]:
@@ -159,7 +152,7 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
 
 
 def inverted(data: bytes) -> bytes:
-    """Every bit flipped: turns ascending order into descending."""
+    """Every bit flipped: ascending order becomes descending."""
     return data.translate(INVERSE)
 
 

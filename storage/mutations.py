@@ -1,7 +1,7 @@
-"""The pairs of a row: what one statement does to them under one version of its table, and what a fill puts.
+"""The effect of a statement, or of a fill, on the pairs of a row under one version of its table.
 
-The rule table (`catalog.states`) says what each operation does to each element in each
-state; here that becomes operations on keys. Removals under filling leave tombstones (R5):
+The rule table (`catalog.states`) says what each operation does to each element in each state; here that becomes
+operations on keys. Removals under filling leave tombstones (R5):
 
     state          a row is deleted            a row is inserted
     delete-only    its pair is removed         nothing
@@ -9,12 +9,9 @@ state; here that becomes operations on keys. Removals under filling leave tombst
                    while a fill runs           (over a tombstone too)
     public         its pair is removed         the pair is put
 
-The value of a derived column is put where an entry would be (`storage.derived`), and a partial index has entries
-for the rows its condition accepts: an update may take a row in or out. `CannotDerive` is raised before anything is
-done, when a row that is to be written gives an expression of the schema no value.
-
-A statement first removes the old entries of all rows it touches and then puts the new
-ones (`in_order`), so two rows may exchange values of a unique index.
+A derived column is put where an entry would be (`storage.derived`). A partial index has entries for the rows that its
+condition accepts. `CannotDerive` is raised before any operation. A statement first removes the old entries of all its
+rows and then puts new ones (`in_order`), so that two rows may exchange values of a unique index.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +46,7 @@ from storage.reads import reads
 
 
 class Act(Enum):
-    """The act on one key. The order is the order within a statement: removals first."""
+    """The act on one key, in the order within a statement: removals first."""
 
     REMOVE = "remove the pair if there is one"
     TOMBSTONE = "put a tombstone, whether or not a pair is there"
@@ -65,10 +62,8 @@ REMOVALS = frozenset({Act.REMOVE, Act.TOMBSTONE, Act.REMOVE_UNIQUE, Act.TOMBSTON
 
 
 class Op(NamedTuple):
-    """One act on one key. `value` is what is put, or the row that owns a unique entry.
-
-    `bucket` tells the storage, in a placement of `storages` (0: as many as the cluster began with).
-    """
+    """One act on one key. `value` is what is put, or the row that owns a unique entry. `bucket` determines the storage
+    in a placement of `storages` (0: as many as the cluster began with)."""
 
     act: Act
     bucket: int
@@ -82,11 +77,8 @@ class TableNotWritable(Exception):
 
 
 def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
-    """Operations that insert `row`. Raises `CannotDerive`.
-
-    `row.columns` holds the encoded value of every public column and the evaluated default of every
-    write-only one; a public column that is not named there is NULL. Derived columns are computed here.
-    """
+    """Operations that insert `row`. Raises `CannotDerive`. `row.columns` has the encoded values of public columns
+    (missing: NULL) and the evaluated defaults of write-only ones."""
     _refuse_unknown(descriptor, "insert")
     require_short_key(descriptor, row.key)
     whole = with_derived(descriptor, row)
@@ -102,7 +94,7 @@ def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
 
 
 def delete_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
-    """Operations that delete `row`, which must be as the transaction reads it now."""
+    """Operations that delete `row`, as the transaction reads it now."""
     ops: list[Op] = []
     for placement in descriptor.placements:
         if placement.state is not State.ABSENT:
@@ -119,10 +111,8 @@ def update_row(
     new_key: bytes | None = None,
     buckets: int = BUCKETS,
 ) -> list[Op]:
-    """Operations that give `old` the encoded values `assigned` to non-key columns, and a new K(r) when its key changes.
-
-    A change of key moves every pair the row has, also those this version may not name. Raises `CannotDerive`.
-    """
+    """Operations that give `old` the encoded values `assigned`, and a new K(r) when its key changes. Raises
+    `CannotDerive`. A change of key moves every pair of the row, also those this version may not name."""
     _refuse_unknown(descriptor, "update")
     new, derived, stale = after_update(descriptor, old, assigned, old.key if new_key is None else new_key)
     if new.key != old.key:
@@ -136,11 +126,8 @@ def update_row(
 
 
 def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
-    """The operations of a running fill for `row` as it has read it, for every element that this version fills (R2).
-
-    A value where the row has none, the row's entries, and in a placement that is filled all that the row has. Each
-    is put only where there is neither a pair nor a tombstone: what a writer put or removed wins. Raises `CannotDerive`.
-    """
+    """Operations of a running fill for `row`, for every element that this version fills (R2). Raises `CannotDerive`.
+    Each pair is put only where there is neither a pair nor a tombstone: writers win."""
     lacking = [c for c in descriptor.stored_columns if c.filling and c.id not in row.columns]
     values = {c.id: derived_value(descriptor, c, row) if c.derived else missing_value(c) for c in lacking}
     whole = row._replace(columns={**row.columns, **values})
@@ -164,7 +151,7 @@ def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> 
 
 
 def in_order(ops: Iterable[Op]) -> list[Op]:
-    """The operations of a whole statement, all removals before all puts."""
+    """A whole statement: all removals before all puts."""
     listed = list(ops)
     return [op for op in listed if op.act in REMOVALS] + [op for op in listed if op.act not in REMOVALS]
 
@@ -175,7 +162,7 @@ def _refuse_unknown(descriptor: Descriptor, operation: str) -> None:
 
 
 def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
-    """A moved row at its new key: every pair it had, but those of derived columns in delete-only, and its entries."""
+    """A moved row at its new key: every pair but those of delete-only derived columns, and its entries."""
     require_short_key(descriptor, row.key)
     derived = descriptor.fact(derived_columns)
     unput = {c.id for c in derived if rule(c.kind, c.state).update is Write.REMOVE_OLD}
@@ -200,11 +187,9 @@ def _update_placement(
     stale: Iterable[ColumnId],
     buckets: int,
 ) -> list[Op]:
-    """The operations of an update in one placement: `writes` are put, the pairs of `stale` columns are removed.
-
-    A placement that is not read is derived as an index is, and the whole row is its entry: delete-only removes the
-    copy when the row changes, write-only puts all of it, because a fill may not have come there yet.
-    """
+    """An update in one placement: `writes` are put, the pairs of `stale` columns are removed. A placement that is not
+    read is like an index whose entry is the whole row: delete-only removes the copy, write-only puts all of it, since
+    a fill may not have come there yet."""
     home = left = row_bucket(descriptor, placement, new, buckets)
     if not _is_spread_alike(descriptor, placement, old, new):
         require_bucket(descriptor, placement, new, buckets)
@@ -212,11 +197,13 @@ def _update_placement(
     moved, is_copy = home != left, placement.state is not State.PUBLIC
     puts = rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE
     touched = (*writes, *stale)
+    # true for an entry that lies where its own values say, wherever its row lies. While it is filled a row that
+    # moves puts it: no range of the fill may see the row, neither where it was nor where it is
     changed = [
         index
         for index in descriptor.indexes
         if is_copy
-        or (moved and not _stays(descriptor, index, old))
+        or (moved and not (index.unique and not index.filling and not has_null(descriptor, index, old)))
         or _differs(descriptor, placement, index, old, new, touched)
     ]
     ops = list(_remove_entries(descriptor, placement, old, left, changed, buckets))
@@ -236,7 +223,7 @@ def _update_placement(
 
 
 def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
-    """True when two states of a row have the same sharding key, and so the same bucket."""
+    """True when two states of a row have the same bucket."""
     if not placement.sharding_key:
         return old.key == new.key
     return all(key_value(descriptor, old, c) == key_value(descriptor, new, c) for c in placement.sharding_key)
@@ -246,13 +233,13 @@ def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRo
 
 
 def _inserted(descriptor: Descriptor) -> tuple[tuple[ColumnId, bytes, bool], ...]:
-    """The columns whose pairs an insert puts: id, end of the key, and whether it is a hidden column's default."""
+    """Columns whose pairs an insert puts: id, end of the key, and whether it is a hidden default."""
     writes = ((column, rule(column.kind, column.state).insert) for column in descriptor.stored_columns)
     return tuple((c.id, COLUMN.pack(c.id), w is Write.PUT_DEFAULT) for c, w in writes if w in PUTS)
 
 
 def _removed(descriptor: Descriptor) -> tuple[tuple[bytes, bool], ...]:
-    """The columns whose pairs go with the row: end of the key, and whether a fill is running."""
+    """Columns whose pairs go with the row: end of the key, and whether a fill runs."""
     columns = (c for c in descriptor.stored_columns if c.state is not State.ABSENT)
     return tuple((COLUMN.pack(c.id), c.filling) for c in columns)
 
@@ -266,7 +253,7 @@ def _put_on_update(descriptor: Descriptor) -> tuple[Index, ...]:
 
 
 def key_guards(descriptor: Descriptor) -> frozenset[IndexId]:
-    """The unique indexes over the primary key's columns, and no others."""
+    """The unique indexes over exactly the primary key's columns."""
     return frozenset(index.id for index in descriptor.key_guards)
 
 
@@ -286,7 +273,7 @@ def _put_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home:
 
 
 def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
-    """Every pair the row has, and those a running fill will put: its new place may lie in a finished range."""
+    """Every pair of the row, and those a running fill will put: its new place may lie in a finished range."""
     start = prefix(descriptor, placement.id)
     act = Act.CREATE if placement.state is State.PUBLIC else Act.PUT
     yield Op(act, home, column_key(start, row.key), EMPTY, placement.storages)
@@ -325,7 +312,7 @@ def _remove_row(descriptor: Descriptor, placement: Placement, row: StoredRow, ho
 
 
 def _removal(*elements: Placement | Column | Index) -> Act:
-    """Under filling a removal leaves a tombstone, so that a fill which read the row earlier puts nothing (R5)."""
+    """Under filling a tombstone, so that a fill which read the row earlier puts nothing (R5)."""
     for element in elements:
         if element.filling:
             return Act.TOMBSTONE
@@ -342,7 +329,7 @@ def _put_entries(
     *,
     is_new: bool = False,
 ) -> Iterator[Op]:
-    """The entries of a row. One over its primary key names no other owner than the row: a new row must create it."""
+    """The row's entries. One over its primary key names no other owner, so a new row must create it."""
     for index in indexes:
         entry = index_entry(descriptor, placement, index, row)
         if entry is not None:
@@ -368,30 +355,21 @@ def _remove_entries(
 
 
 def _entry_home(entry: tuple[bytes, bytes], home: int, buckets: int) -> int:
-    """`entry_bucket` for an entry that is known and the bucket of its row."""
+    """`entry_bucket`, given the entry and the row's bucket."""
     key, owner = entry
     return unique_bucket(key[PREFIX.size :], buckets) if owner else home
 
 
 def entry_bucket(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow, buckets: int) -> int:
-    """An entry lies with its row; a unique entry lies where its own values say, whichever row holds it."""
+    """An entry lies with its row; a unique entry where its own values say."""
     if not index.unique or has_null(descriptor, index, row):
         return row_bucket(descriptor, placement, row, buckets)
     return unique_bucket(index_values(descriptor, index, row), buckets)
 
 
 def unique_bucket(values: bytes, buckets: int) -> int:
-    """The bucket of a unique entry: strcrc32's checksum over its encoded indexed values."""
+    """strcrc32's checksum over the encoded indexed values of a unique entry."""
     return crc32c(values) % buckets + 1
-
-
-def _stays(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """True for an entry that lies where its own values say, wherever its row lies.
-
-    While it is filled a row that moves puts it: no range of the fill may see the row, neither where it was nor where
-    it is.
-    """
-    return index.unique and not index.filling and not has_null(descriptor, index, row)
 
 
 def _differs(
@@ -402,7 +380,7 @@ def _differs(
     new: StoredRow,
     touched: Iterable[ColumnId],
 ) -> bool:
-    """True when a statement that touches these columns changes the row's entry."""
+    """True when a change of these columns changes the row's entry."""
     if descriptor.fact(_sources)[index.id].isdisjoint(touched):
         return False
     puts = rule(index.kind, index.state).update is Write.REPLACE
@@ -411,15 +389,15 @@ def _differs(
 
 
 def source_columns(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
-    """The columns whose change changes an entry: those that the index reads and the primary key."""
+    """Columns that the index reads, and the primary key."""
     return reads(index) | frozenset(descriptor.primary_key)
 
 
 def columns_of_entry_home(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
-    """The columns that say what a row's entry is and where it lies: with the row, when one of its values is NULL."""
+    """Columns that determine a row's entry and its place: with the row, when a value is NULL."""
     return source_columns(descriptor, index) | frozenset(descriptor.sharding_key)
 
 
 def readable_columns(descriptor: Descriptor, row: StoredRow) -> dict[ColumnId, bytes]:
-    """The encoded values of the columns a user may see."""
+    """The encoded values of public columns."""
     return {c.id: encoded_value(descriptor, row, c.id) for c in descriptor.public_columns if c.id != EXISTS}

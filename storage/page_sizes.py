@@ -1,9 +1,8 @@
-"""Pages of a scan that have some megabytes whatever their values are.
+"""Pages of a scan of some megabytes, whatever the values.
 
-Where values may be large, the server adds up keys and values in key order and ends a page with the pair that reaches
-`PAGE_BYTES`: a page is a prefix of what was asked for, and the next one begins behind it. That costs a look at each
-pair that is asked for, not at its value, so a page asks for as many pairs as would have `PAGE_BYTES` if they were like
-those before.
+Where values may be large, the server adds up keys and values, and ends a page with the pair that reaches `PAGE_BYTES`.
+That costs a look at each pair, so a page asks for as many pairs as would have `PAGE_BYTES` if they were like those
+before.
 
     small values    10,000 pairs, then up to 20,000
     1 MB each       8 of 10,000, then 8 of 8
@@ -23,7 +22,7 @@ ANY_LENGTH = 2**31 - 1
 
 @dataclass(slots=True)
 class Pages:
-    """The next page of a scan: where it begins, and how many pairs and bytes it may have. Whoever reads tells of it."""
+    """The next page of a scan: its beginning, and its limits in pairs and bytes."""
 
     low: bytes
     pairs: int
@@ -35,7 +34,7 @@ class Pages:
         return PAGE_BYTES
 
     def learn(self, found: int, size: int, last_key: bytes) -> None:
-        """The page had so many pairs, and bytes of keys and values, up to `last_key`."""
+        """Notes a page's pairs and bytes up to `last_key`."""
         if found < self.pairs and size < PAGE_BYTES:
             self.is_done = True
             return
@@ -45,18 +44,18 @@ class Pages:
 
 @dataclass(slots=True)
 class Lengths:
-    """Lengths that scans of a table have met so far: `are_long` after a value that is too long for its page."""
+    """`are_long` after a value that was too long for its page."""
 
     are_long: bool = False
 
 
 def longest_of(pairs: int) -> int:
-    """The length in bytes of values that so many pairs may have without being too large together."""
+    """The longest value, in bytes, of which `pairs` fit into a page."""
     return 2 * PAGE_BYTES // max(pairs, 1)
 
 
 def runs(sizes: Sequence[int]) -> Iterator[slice]:
-    """The places cut into runs that have `PAGE_BYTES` together, or one place that has more."""
+    """Places cut into runs of `PAGE_BYTES`, or one longer place."""
     start = total = 0
     for place, size in enumerate(sizes):
         if place > start and total + size > PAGE_BYTES:

@@ -3,13 +3,9 @@
     pair_views.t7_v13_s1      pairs of rows of table 7 in version 13 on storage 1: their existence and public columns
     pair_views.t7_v13_s1_i2   the entries of its public index 2
 
-The reader role has rights on these views and on no pair table, so columns and indexes that are not public are out of
-its reach by privilege. A tombstone is in none of them, so a row is there where its pair c = 0 is.
-
-The publisher makes the views of a version in the transaction that publishes it; a table that a session makes gets them
-with each of its statements (T9), so that its own transaction reads it, too. They are dropped when no transaction
-of the version is left and the fence is beyond it, or with their pair tables. Names are made of ids: any name of a table
-is legal. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
+The reader role has rights on these views and on no pair table, so other columns and indexes are out of reach by
+privilege. They have no tombstones. The publisher makes them in its transaction, a session with each statement on its
+own table (T9). They are dropped when the version is drained and fenced, or with their pair tables.
 """
 
 from typing import Any
@@ -34,12 +30,12 @@ def _name(table_id: int, version: int, storage: int) -> str:
 
 
 def has_pair_views(version: Descriptor) -> bool:
-    """True if statements may read rows of this version, so that it has views."""
+    """True if statements may read rows of this version."""
     return version.state is State.PUBLIC
 
 
 def make_sql(version: Descriptor, storages: int) -> list[str]:
-    """Statements that make the views of a version. The cluster began with `storages`."""
+    """Statements that make the views of a version, in a cluster that began with `storages`."""
     if not has_pair_views(version):
         return []
     made = []
@@ -61,7 +57,7 @@ def _view_sql(version: Descriptor, storage: int, index: IndexId) -> str:
 
 
 def bytea(data: bytes) -> str:
-    """A constant of SQL."""
+    """An SQL constant."""
     return f"'\\x{data.hex()}'::bytea"
 
 
@@ -106,7 +102,7 @@ WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND c.relname ~ %s AND c.relkind
 
 
 def drop_views(cur: Any, table_id: int, version: int) -> None:
-    """Drop the views of a version. The caller's transaction holds its exclusive lock: no other one uses it."""
+    """Drops the views of a version, whose exclusive lock the caller holds."""
     cur.execute(OF_VERSION_SQL, (f"^t{int(table_id)}_v{int(version)}_s",))
     found = [name for (name,) in cur.fetchall()]
     if found:

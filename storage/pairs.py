@@ -6,16 +6,13 @@
     index entry        P · I · values of r · K(r)   0   empty
     unique entry       P · I · values of r          0   K(r)     (no value NULL)
 
-A partial index has no entry for a row that its condition (`Index.where`) does not accept, NULL being no.
-NULL in v is a tombstone and nothing else: NULL of SQL is a value, and so is an empty text.
+P placement (2 bytes), I index (2; 0 is the rows themselves), K(r) the encoded primary key. One range holds one index,
+or one row. A partial index has no entry for a row that `Index.where` does not accept. NULL in v is a tombstone and
+nothing else: SQL's NULL is a value.
 
-P placement (2 bytes), I index (2; 0 is the rows themselves). K(r) is the encoded primary key. The order of (k, c) is
-the order of (placement, index, typed values, column), so one range holds one index, or one row.
-
-The store keeps k and c apart. Everywhere else a pair has one key, its *name* among the pairs of all tables: T · k · c
-for a pair of a row, T · k for an entry (T: the table, 4 bytes; c: 2). No k begins another one, so both have one order.
-`stored_key` turns the one into the other, and is the only one that knows; `storage.statements` has it in SQL,
-`storage.arrow.encoding` for columns of keys.
+The store keeps k and c apart. Everywhere else a pair has one key: T · k · c for a pair of a row, T · k for an entry
+(T: the table, 4 bytes; c: 2). No k begins another one, so both have one order. `stored_key` converts;
+`storage.statements` does in SQL, `storage.arrow.encoding` for columns of keys.
 """
 
 import struct
@@ -51,10 +48,7 @@ NO_COLUMNS: Mapping[ColumnId, bytes] = {}
 
 
 class StoredRow(NamedTuple):
-    """A row as its pairs say it: K(r), and the encoded value of every column pair there is.
-
-    `answers` are PostgreSQL's for it; a row made of another one has the same.
-    """
+    """K(r), and the encoded value of every column pair of a row; `answers` are PostgreSQL's."""
 
     key: bytes
     columns: Mapping[ColumnId, bytes] = NO_COLUMNS
@@ -63,7 +57,7 @@ class StoredRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairName:
-    """The name of a pair: whose it is. `column` for pairs of rows, `values` for index entries."""
+    """The element of a pair. `column` for pairs of rows, `values` for entries."""
 
     placement: PlacementId
     index: IndexId
@@ -77,11 +71,11 @@ KEY_BYTES_MAX = 2600
 
 
 class StrayKey(ValueError):
-    """A key that cannot be a pair of this table under this descriptor."""
+    """A key that cannot be a pair of this table."""
 
 
 class CannotDerive(ValueError):
-    """A row gives an expression of the schema no value: `what` says whose, `sqlstate` is PostgreSQL's code of why."""
+    """An expression of the schema has no value for a row: `what` names it, `sqlstate` is the reason."""
 
     verb = "has no value"
 
@@ -92,7 +86,7 @@ class CannotDerive(ValueError):
 
 
 class KeyTooLong(CannotDerive):
-    """A row's key, or its entry in an index, has more than `KEY_BYTES_MAX` bytes: 54000."""
+    """A row's key or entry has more than `KEY_BYTES_MAX` bytes: 54000."""
 
     verb = "has no room"
 
@@ -105,41 +99,41 @@ class KeyTooLong(CannotDerive):
 
 
 def require_short_key(descriptor: Descriptor, row_key: bytes) -> None:
-    """Raises `KeyTooLong` for a row whose pairs no index page can hold."""
+    """Raises `KeyTooLong`."""
     size = PREFIX.size + len(row_key) + COLUMN.size
     if size > KEY_BYTES_MAX:
         raise KeyTooLong(descriptor, row_key, size)
 
 
 def prefix(descriptor: Descriptor, placement: PlacementId, index: IndexId = PRIMARY) -> bytes:
-    """The first 8 bytes of every key of one index (0: of the rows) of one placement."""
+    """The first 8 bytes of all keys of an index (0: of the rows) of a placement."""
     return PREFIX.pack(descriptor.table_id, placement, index)
 
 
 def placement_prefix(descriptor: Descriptor, placement: PlacementId) -> bytes:
-    """The first 6 bytes of every key of one placement: of its rows and all their entries."""
+    """The first 6 bytes of all keys of a placement."""
     return prefix(descriptor, placement)[: -INDEX.size]
 
 
 def after(key_prefix: bytes) -> bytes:
-    """The first key after all that start with `key_prefix`: the end of its range."""
+    """The end of the range of keys that start with `key_prefix`."""
     return (int.from_bytes(key_prefix) + 1).to_bytes(len(key_prefix))
 
 
 def is_of_rows(key: bytes) -> bool:
-    """True when a key, or a place between keys, lies among the pairs of rows; else among entries of an index."""
+    """True for a key, or a place between keys, of rows; False for entries."""
     return key[PREFIX.size - INDEX.size : PREFIX.size] == INDEX_OF_ROWS
 
 
 def stored_key(key: bytes) -> tuple[bytes, int]:
-    """(k, c) of a pair's key, or of a place between keys (`place`)."""
+    """(k, c) of a pair's key, or of a `place`."""
     if len(key) > PREFIX.size and is_of_rows(key):
         return key[TABLE_BYTES : -COLUMN.size], int.from_bytes(key[-COLUMN.size :])
     return key[TABLE_BYTES:], EXISTS
 
 
 def place(start: bytes) -> bytes:
-    """The place before the first key that begins with `start`: T, P and I at least, but no column."""
+    """The place before the first key that begins with `start`: at least T, P and I, no column."""
     return start + COLUMN.pack(EXISTS) if len(start) > PREFIX.size and is_of_rows(start) else start
 
 
@@ -151,18 +145,16 @@ def after_key(key: bytes) -> bytes:
 
 
 def column_key(key_prefix: bytes, row_key: bytes, column: ColumnId = EXISTS) -> bytes:
-    """The key of a row's column pair, or of its existence."""
     return key_prefix + row_key + COLUMN.pack(column)
 
 
 def row_key(descriptor: Descriptor, values: Iterable[Value | None]) -> bytes:
-    """K(r): the encoded primary key, from its values in key order."""
+    """K(r) from the values of the primary key."""
     types = (column.type for column in descriptor.key_columns)
     return b"".join(encoding.encode(t, v) for t, v in zip(types, values, strict=True))
 
 
 def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
-    """K(r) cut into the encoded values of the primary key's columns. Raises `encoding.Undecodable`."""
     parts, offset = {}, 0
     for column in descriptor.key_columns:
         size = encoding.length_at(column.type, key, offset)
@@ -174,7 +166,7 @@ def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
 
 
 def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
-    """The encoded value a row has in a column; a missing pair reads as the fill value or NULL."""
+    """A row's encoded value in a column; a missing pair reads as fill value or NULL."""
     if column_id in descriptor.primary_key:
         if len(descriptor.primary_key) > 1:
             return key_parts(descriptor, row.key)[column_id]
@@ -185,16 +177,13 @@ def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -
 
 
 def missing_value(column: Column) -> bytes:
-    """The value that a missing pair of a column reads as: the one that a fill puts, or NULL.
-
-    Not only while the fill runs: a node in delete-only must find the entry that a node in write-only has put for a row
-    which is not filled yet.
-    """
+    """The value of a missing pair: a fill value, or NULL. Also before the fill: a node in delete-only must find the
+    entry that a node in write-only put for an unfilled row."""
     return encoding.NULL if column.fill_value is None else column.fill_value
 
 
 def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
-    """The encoded indexed values of a row, in index order, descending ones inverted."""
+    """The encoded indexed values of a row, descending ones inverted."""
     pieces = []
     for part in index.columns:
         value = key_value(descriptor, row, part.column)
@@ -203,17 +192,17 @@ def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
 
 
 def key_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
-    """The value a row has in a column, as it stands in keys: what is equal has the same bytes."""
+    """A row's value in a column as in keys: equal values have equal bytes."""
     return encoding.key_of(descriptor.column(column_id).type, encoded_value(descriptor, row, column_id))
 
 
 def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """True when an indexed value is NULL: such rows never collide in a unique index."""
+    """True when an indexed value is NULL: such rows never collide."""
     return any(encoded_value(descriptor, row, part.column) == encoding.NULL for part in index.columns)
 
 
 def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict[ColumnId, PyValue]:
-    """The values of the columns that an expression of the schema reads."""
+    """The values that an expression reads."""
     found: dict[ColumnId, PyValue] = {}
     for column_id in rows.columns_of(expression):
         data = encoded_value(descriptor, row, column_id)
@@ -222,13 +211,13 @@ def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict
 
 
 def question(descriptor: Descriptor, row: StoredRow, expression: str, returns: SqlType) -> Question:
-    """The question for the value of an expression, of type `returns`, for one row."""
+    """The question for an expression of type `returns`, for one row."""
     inputs = (encoded_value(descriptor, row, column_id) for column_id in sorted(rows.columns_of(expression)))
     return Question(expression, returns, tuple(inputs))
 
 
 def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str, returns: SqlType) -> PyValue:
-    """The value of an expression of the schema, of type `returns`, for one row. Raises `CannotDerive`, `Unanswered`."""
+    """The value of an expression for one row. Raises `CannotDerive`, `Unanswered`."""
     try:
         if not rows.is_local(descriptor, expression):
             return answer(row.answers, question(descriptor, row, expression, returns))
@@ -238,7 +227,7 @@ def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str,
 
 
 def accepts(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """True when `row` has an entry in `index`: all have, but for a partial one. Raises `CannotDerive`."""
+    """True when `row` has an entry in `index`. Raises `CannotDerive`."""
     if index.where is None:
         return True
     what = f"the condition of index {index.name}"
@@ -248,7 +237,7 @@ def accepts(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
 def index_entry(
     descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow
 ) -> tuple[bytes, bytes] | None:
-    """The one pair that `index` keeps for `row`; None when its condition does not accept it. Raises `CannotDerive`."""
+    """The entry of `row`, or None when the condition refuses it. Raises `CannotDerive`."""
     if not accepts(descriptor, index, row):
         return None
     entry = entry_pair(descriptor, placement, index, row)
@@ -258,7 +247,7 @@ def index_entry(
 
 
 def entry_now(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes] | None:
-    """The entry that an existing row may have: none was put where its condition has no value, or it is too long."""
+    """The entry that an existing row may have: none was put without a value, or when too long."""
     try:
         return index_entry(descriptor, placement, index, row)
     except CannotDerive:
@@ -266,7 +255,7 @@ def entry_now(descriptor: Descriptor, placement: Placement, index: Index, row: S
 
 
 def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes]:
-    """The entry of a row that the index accepts."""
+    """The entry of an accepted row."""
     start = prefix(descriptor, placement.id, index.id) + index_values(descriptor, index, row)
     if index.unique and not has_null(descriptor, index, row):
         return start, row.key
@@ -274,7 +263,7 @@ def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: 
 
 
 def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> int:
-    """The bucket of a row under one placement, from its sharding key."""
+    """The bucket of a row under one placement."""
     if not placement.sharding_key:
         return _bucket_of_key(descriptor.fact(types_of_key), placement.function, row.key, buckets)
     types = (descriptor.column(column_id).type for column_id in placement.sharding_key)
@@ -284,7 +273,7 @@ def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buc
 
 
 def require_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> None:
-    """Refuse a new row that names a bucket there is none of. Raises `CannotDerive` (22003)."""
+    """Refuses a new row with an invalid bucket. Raises `CannotDerive` (22003)."""
     if placement.function != CUSTOM:
         return
     (column,) = placement.sharding_key or descriptor.primary_key
@@ -294,7 +283,6 @@ def require_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow,
 
 
 def no_bucket(descriptor: Descriptor, row_key: bytes, column: ColumnId, value: int, buckets: int) -> CannotDerive:
-    """The refusal of a row by the bucket it names."""
     name = descriptor.column(column).shown
     why = SqlError(NUMBER_OUT_OF_RANGE, f"{name} = {value} is not a bucket, which are 1 to {buckets}")
     return CannotDerive("custom placement", row_words(descriptor, row_key), why)
@@ -302,7 +290,7 @@ def no_bucket(descriptor: Descriptor, row_key: bytes, column: ColumnId, value: i
 
 @lru_cache(maxsize=4096)
 def _bucket_of_key(types: tuple[SqlType, ...], function: str, key: bytes, buckets: int) -> int:
-    """The bucket of K(r): one statement asks for it for every pair it touches."""
+    """Cached: a statement asks for each pair."""
     values: list[tuple[SqlType, Value | None]] = []
     offset = 0
     for sql_type in types:
@@ -312,14 +300,14 @@ def _bucket_of_key(types: tuple[SqlType, ...], function: str, key: bytes, bucket
 
 
 def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | None:
-    """An encoded value of a column as text; None for NULL."""
+    """An encoded value as text; None for NULL."""
     sql_type = descriptor.column(column_id).type
     value, _ = encoding.decode(sql_type, data)
     return None if value is None else to_text(sql_type, value)
 
 
 def row_words(descriptor: Descriptor, key: bytes) -> str:
-    """A row named by its primary key, for people: "row id = 7"."""
+    """ "row id = 7"."""
     parts = key_parts(descriptor, key)
     shown = (f"{descriptor.column(c).shown} = {cut(str(text_of(descriptor, c, d)))}" for c, d in parts.items())
     return "row " + ", ".join(shown)
@@ -330,7 +318,7 @@ def version_named(descriptor: Descriptor) -> Sentence:
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:
-    """The element whose pair a key is. Raises `StrayKey` when it is none of this table's."""
+    """The element of a key. Raises `StrayKey`."""
     if len(key) < PREFIX.size:
         raise StrayKey(f"key {key.hex()} is too short for a pair")
     table, placement, index_id = PREFIX.unpack_from(key)
@@ -375,12 +363,12 @@ def types_of_key(descriptor: Descriptor) -> tuple[SqlType, ...]:
 
 
 def is_existence(key: bytes) -> bool:
-    """True if the pair of a row's key says that the row exists; of an entry the answer means nothing."""
+    """True if a key of a row says that it exists."""
     return key.endswith(COLUMN.pack(EXISTS))
 
 
 def rows_of(descriptor: Descriptor, placement: Placement, pairs: Iterable[Pair]) -> list[StoredRow]:
-    """The existing rows among `pairs` of one placement (in key order when the pairs are)."""
+    """The existing rows among `pairs` of one placement."""
     columns: dict[bytes, dict[ColumnId, bytes]] = {}
     existing = []
     start = prefix(descriptor, placement.id)

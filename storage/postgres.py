@@ -1,4 +1,4 @@
-"""The store in PostgreSQL: a schema for each storage, one pair table in it for each table of the lab.
+"""The store in PostgreSQL: a schema for each storage, with a pair table for each table.
 
     storage_i.kv_7       pairs of table 7 (a NULL value is a tombstone)
     storage_i.fence_7    a sequence: the oldest version of table 7 that may still write, read as of now
@@ -6,9 +6,8 @@
     storage_i.enter(..)  the door of every transaction (T2)
     identity.numbers_..  sequences of identity columns (`storage.sequences`)
 
-A transaction holds a shared advisory lock on (table, version) from `enter` to its end. Who wants to
-know that no transaction of a version is left takes that lock exclusively (L7, L9): one lock serves all
-storages. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
+A transaction holds a shared advisory lock on (table, version) from `enter` to its end. The exclusive lock proves that
+no transaction of a version is left (L7, L9); one lock serves all storages. Functions take any psycopg cursor.
 """
 
 import functools
@@ -82,7 +81,7 @@ BLANK = "\\ "
 
 
 def session_options(application_name: str, **settings: str) -> dict[str, str]:
-    """Keyword arguments for `psycopg.connect` that make a data session of it."""
+    """Keyword arguments of `psycopg.connect` for a data session."""
     chosen = SESSION_SETTINGS | settings
     options = " ".join(f"-c {name}={value.replace(' ', BLANK)}" for name, value in chosen.items())
     return {"options": options, "application_name": application_name}
@@ -93,11 +92,8 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 
 @functools.lru_cache
 def enter_sql(storages: tuple[int, ...]) -> str:
-    """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration.
-
-    A transaction that only reads has no deadline: its expiration is 'infinity' (T4).
-    They are numbered, as the protocol has it: names for them would double what the statement costs.
-    """
+    """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration. A
+    transaction that only reads has expiration 'infinity' (T4). Numbered parameters keep the statement short."""
     return "SELECT " + ", ".join(f"storage_{number}.enter($1, $2, $3, $4, $5)" for number in storages)
 
 
@@ -111,16 +107,14 @@ def enter(
     sharding_hash: str | None = None,
     expires_at: Any,
 ) -> None:
-    """The transaction, just begun, enters a table on the first so many storages (T2).
-
-    A hash of None is not compared; `expires_at` is the earliest among all tables the transaction has pinned (T4).
-    """
+    """A new transaction enters a table on the first `storages` storages (T2). A hash of None is not compared;
+    `expires_at` is the earliest among the transaction's tables (T4)."""
     params = (table_id, version, schema_hash, sharding_hash, expires_at)
     psycopg.RawCursor(connection).execute(enter_sql(tuple(range(1, storages + 1))), params)
 
 
 def arm_deadline_sql() -> str:
-    """Move the transaction's deadline after a renewal at the same version (T4). Parameter: the expiration."""
+    """Moves the deadline after a renewal (T4). Parameter: the expiration."""
     return "SELECT storage_arm_deadline(%b::timestamptz)"
 
 
@@ -130,7 +124,7 @@ def arm_deadline_sql() -> str:
 def insert_version_copy(
     cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int, *, schema_hash: str, sharding_hash: str
 ) -> None:
-    """A version of a table as every storage knows it."""
+    """Tells every storage of a version."""
     numbers = range(1, storages + 1)
     insert_version_copies(cur, numbers, table_id, version, schema_hash=schema_hash, sharding_hash=sharding_hash)
 
@@ -144,7 +138,7 @@ def insert_version_copies(
     schema_hash: str,
     sharding_hash: str,
 ) -> None:
-    """A version of a table as some storages know it. Inserted once, never updated (T2)."""
+    """Tells some storages of a version. Inserted once, never updated (T2)."""
     for number in numbers:
         cur.execute(
             f"INSERT INTO storage_{number}.versions (table_id, version, schema_hash, sharding_hash)"
@@ -154,17 +148,15 @@ def insert_version_copies(
 
 
 def set_fence(cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int) -> None:
-    """Refuse versions below `version` from this moment on, whatever becomes of the caller's transaction.
-
-    The caller holds the exclusive lock of each version it shuts out (L7, L9). A fence never goes back.
-    """
+    """Refuses versions below `version` at once, even if the caller's transaction fails. The caller holds the exclusive
+    lock of each excluded version (L7, L9). A fence never goes back."""
     names = [f"storage_{number}.fence_{int(table_id)}" for number in range(1, storages + 1)]
     moves = [f"setval('{name}', greatest({int(version)}, pg_sequence_last_value('{name}')))" for name in names]
     cur.execute(f"SELECT {', '.join(moves)}")
 
 
 def fence(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> int:
-    """The oldest version that every storage still accepts; 0 before the first is published."""
+    """The oldest version that every storage accepts; 0 before the first is published."""
     names = ", ".join(
         f"pg_sequence_last_value('storage_{number}.fence_{int(table_id)}')" for number in range(1, storages + 1)
     )
@@ -177,7 +169,7 @@ def fence(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> int:
 
 
 def try_exclusive(cur: psycopg.Cursor[Any], table_id: int, version: int) -> bool:
-    """True when no transaction of (table, version) is left; if so the caller's transaction keeps the lock (L7, L9)."""
+    """True when no transaction of (table, version) is left; then the caller's transaction keeps the lock (L7, L9)."""
     row = cur.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (table_id, version)).fetchone()
     assert row is not None
     return bool(row[0])
@@ -185,7 +177,7 @@ def try_exclusive(cur: psycopg.Cursor[Any], table_id: int, version: int) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A database session with a transaction under (table, version)."""
+    """A session with a transaction under (table, version)."""
 
     pid: int
     application_name: str
@@ -193,7 +185,7 @@ class Holder:
 
 
 def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holder]:
-    """The sessions whose transactions hold the shared lock of (table, version), longest first (L8)."""
+    """The sessions that hold the shared lock of (table, version), longest first (L8)."""
     cur.execute(
         "SELECT a.pid, a.application_name, a.xact_start FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
         " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.mode = 'ShareLock'"
@@ -205,12 +197,9 @@ def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holde
 
 
 def held_before(cur: psycopg.Cursor[Any], table_id: int, version: int) -> tuple[int, ...]:
-    """The versions older than `version` under which other sessions have transactions, oldest first.
-
-    Where the fence has shut these versions out it is a proof: who passed before holds its lock since then. Each lock
-    is tried and given back: `pg_locks` has all that serializable transactions have read as well, and beside one that
-    stays open that may be more than a control transaction has time to list.
-    """
+    """The versions older than `version` under which other sessions have transactions, oldest first. A proof where the
+    fence excludes these versions. Each lock is tried and released: `pg_locks` would list all predicate locks, too,
+    which may take too long."""
     free = "CASE WHEN pg_try_advisory_lock(%s, older) THEN pg_advisory_unlock(%s, older) ELSE false END"
     cur.execute(
         f"SELECT older FROM generate_series(1, %s - 1) AS older WHERE NOT {free} ORDER BY older",
@@ -220,7 +209,7 @@ def held_before(cur: psycopg.Cursor[Any], table_id: int, version: int) -> tuple[
 
 
 def end_sessions(cur: psycopg.Cursor[Any], sessions: Iterable[Holder], *, wait_ms: int = 1000) -> int:
-    """End exactly these sessions: process and transaction must still be the ones that were seen. Returns how many."""
+    """Ends these sessions, if process and transaction are still the same. Returns how many."""
     return sum(_end(cur, one, wait_ms) for one in sessions)
 
 
@@ -237,24 +226,21 @@ def _end(cur: psycopg.Cursor[Any], one: Holder, wait_ms: int) -> bool:
 
 
 def make_spare_tables(cur: psycopg.Cursor[Any], stock: int) -> int:
-    """Keep `stock` pair tables in store. Returns how many were made."""
+    """Keeps `stock` spare pair tables. Returns how many were made."""
     row = cur.execute("SELECT storage_make_spares(%s)", (stock,)).fetchone()
     assert row is not None
     return int(row[0])
 
 
 def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
-    """The id of a new table, with its pair tables and fences; made on the spot when none is in store."""
+    """The id of a new table with pair tables and fences, from stock or made now."""
     row = cur.execute("SELECT storage_take_table()").fetchone()
     assert row is not None
     return int(row[0])
 
 
 def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
-    """Remove a table's pairs, fences, copies of versions and sequences. For a table that is dropped and drained.
-
-    `enter` refuses every version of it from then on: without a fence none is accepted, whatever a snapshot still sees.
-    """
+    """Removes all of a dropped, drained table. Without a fence `enter` refuses every version."""
     for number in range(1, storages + 1):
         cur.execute(f"DROP TABLE IF EXISTS {kv(number, table_id)} CASCADE")  # and its pair views
         cur.execute(f"DROP SEQUENCE IF EXISTS storage_{number}.fence_{int(table_id)}")
@@ -269,13 +255,12 @@ SEQUENCES_OF_TABLE = (
 
 
 def make_sequences(cur: psycopg.Cursor[Any], sequences: Mapping[str, Column]) -> None:
-    """Make the sequences of identity columns, but those that exist."""
     for sequence, column in sequences.items():
         cur.execute(make_sql(sequence, column))
 
 
 def drop_sequences(cur: psycopg.Cursor[Any], sequences: Iterable[str]) -> None:
-    """Drop sequences. For columns that no version in use has."""
+    """Drops sequences of columns that no version in use has."""
     for sequence in sequences:
         cur.execute(f"DROP SEQUENCE IF EXISTS {sequence}")
 
@@ -284,23 +269,20 @@ def drop_sequences(cur: psycopg.Cursor[Any], sequences: Iterable[str]) -> None:
 
 
 def storages_there(cur: Any) -> int:
-    """The number of storages there are now: what the cluster began with, and what was added since."""
+    """The number of storages now."""
     cur.execute("SELECT existing FROM storage_layout")
     return int(cur.fetchone()[0])
 
 
 def storages_kept(cur: Any) -> int | None:
-    """The same, and it stays so to the end of the caller's transaction; None while one is added or removed.
-
-    For who makes something on each of them.
-    """
+    """The number of storages, fixed to the end of the transaction; None while one is added or removed."""
     cur.execute("SELECT existing FROM storage_layout FOR SHARE SKIP LOCKED")
     row = cur.fetchone()
     return None if row is None else int(row[0])
 
 
 def layout_mistake(cur: Any, *, storages: int, buckets: int) -> str | None:
-    """Why these settings would not find the rows of this database; None when they are those it was made with."""
+    """Why these settings would not find the rows of this database, or None."""
     cur.execute("SELECT to_regclass('storage_layout') IS NOT NULL")
     if not cur.fetchone()[0]:
         return None  # no storages yet, or of before this was kept: the migrations come next

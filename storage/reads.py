@@ -1,4 +1,4 @@
-"""The columns that an element reads: what an entry, a derived value or a rule is made of.
+"""The columns that an element reads.
 
 index        its columns, and those of its condition
 constraint   its columns, and those of its expression
@@ -10,7 +10,7 @@ from expressions.rows import columns_of
 
 
 def reads(element: Column | Index | Constraint) -> frozenset[ColumnId]:
-    """The columns of its own table whose values `element` is made of; a column that is not derived reads none."""
+    """The columns of its own table that `element` is made of; none for a plain column."""
     if isinstance(element, Column):
         derived = element.derived
         return frozenset() if derived is None else columns_of(derived.expression) | {derived.source}

@@ -1,4 +1,4 @@
-"""Reading stored pairs for pages: a bounded page of one index of one table, and all that there is of one row."""
+"""Reads stored pairs for pages: a page of one index, and all of one row."""
 
 from __future__ import annotations
 
@@ -48,11 +48,8 @@ def pairs_page(
     start: bytes = b"",
     limit: int = PAIRS_SHOWN,
 ) -> tuple[list[PairLine], bytes | None]:
-    """Pairs in key order, tombstones included, and where the next page starts (None: there is none).
-
-    `placement`: the one they are of; None: the one that is read. None of either when the table was dropped a moment
-    ago, and what it had in the storages with it.
-    """
+    """Pairs in key order with tombstones, and the start of the next page (None: none). `placement` None: the one that
+    is read. Nothing of a dropped table."""
     low = prefix(descriptor, descriptor.placement.id if placement is None else placement, index)
     page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
     sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page"
@@ -65,7 +62,7 @@ def pairs_page(
 
 
 def count_entries(descriptor: Descriptor, *, storage: int, index: IndexId) -> int | None:
-    """The entries of an index on one storage, tombstones left out. None: counting takes too long, or it is dropped."""
+    """The live entries of an index on one storage. None: it takes too long, or is dropped."""
     low = prefix(descriptor, descriptor.placement.id, index)
     sql = f"SELECT count(*) FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL"
     try:
@@ -79,10 +76,8 @@ def count_entries(descriptor: Descriptor, *, storage: int, index: IndexId) -> in
 
 
 def about_rows(descriptor: Descriptor, *, storage: int, entries: int = 0) -> int | None:
-    """The rows of a table on one storage, from PostgreSQL's own estimate of its pairs; None before there is one.
-
-    Of an index that is not public, `entries` says how many of the pairs are its own.
-    """
+    """The rows of a table on one storage by PostgreSQL's estimate; None before there is one. `entries`: pairs of an
+    index that is not public."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)", [kv(storage, descriptor.table_id)])
         pairs = cursor.fetchone()
@@ -91,21 +86,22 @@ def about_rows(descriptor: Descriptor, *, storage: int, entries: int = 0) -> int
 
 
 def storage_numbers() -> range:
-    """The storages there are."""
     with connection.cursor() as cursor:
         return range(1, storages_there(cursor) + 1)
 
 
 def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
-    """The row of K(r) `key` with all its pairs and entries, on whichever storage they lie.
-
-    Its entries are sought by its values, so the caller reads in one snapshot, the descriptor too.
-    """
+    """The row with K(r) `key`: all its pairs and entries, on all storages. The caller reads in one snapshot."""
     stored: Stored = {}
     with _reading() as cursor:
         own = _own_pairs(cursor, descriptor, key)
         row = read_row(descriptor, key, own)
-        stored = own | _entries(cursor, descriptor, entry_keys(descriptor, row))
+        keys = entry_keys(descriptor, row)
+        found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
+        for storage in range(1, storages_there(cursor) + 1):
+            cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), lookup(keys))
+            _collect(found, storage, cursor.fetchall())
+        stored = own | dict(found)
         if asks(descriptor):
             row = with_answers(descriptor, row, questions_of_entries, asking(connection.connection))
     return row_shown(descriptor, key, stored, Layout(settings.BUCKET_COUNT, settings.STORAGE_COUNT), row.answers)
@@ -113,8 +109,7 @@ def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
 
 @contextmanager
 def _reading(seconds_max: float = READ_S_MAX) -> Iterator[Any]:
-    """A short transaction, or a part of the caller's, which has its own settings again afterwards; of a table that was
-    dropped a moment ago nothing is read."""
+    """A short transaction, or a savepoint that restores the caller's settings; nothing of a dropped table."""
     is_part = connection.in_atomic_block
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -129,13 +124,13 @@ def _reading(seconds_max: float = READ_S_MAX) -> Iterator[Any]:
 
 
 def _settings_now(cursor: Any) -> list[tuple[str, str]]:
-    """The settings that a read changes, and their values: SET LOCAL outlasts a savepoint that is released."""
+    """The settings that a read changes: SET LOCAL outlasts a released savepoint."""
     cursor.execute("SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [READ_SETTINGS])
     return [(name, value) for name, value in cursor.fetchall()]
 
 
 def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, list[tuple[int, bytes | None]]]:
-    """The row's own pairs. A long text is read whole only when an entry or another column follows from it."""
+    """The row's own pairs. A long text is read whole only when something follows from it."""
     found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
     needed = _columns_needed(descriptor)
     whole, stored_as = column_suffixes(needed), key_sql(descriptor.table_id)
@@ -145,7 +140,14 @@ def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, l
             pairs = f"FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} ORDER BY k, c".replace("%b", "%s")
             cursor.execute(f"SELECT {stored_as}, {start} {pairs}", [needed, *bounds(low, high)])
             rows = [(bytes(key), value) for key, value in cursor.fetchall()]
-            _collect(found, storage, [(key, value if key[-2:] in whole else _start_of(value)) for key, value in rows])
+            _collect(
+                found,
+                storage,
+                [
+                    (key, value if key[-2:] in whole else (None if value is None else short(bytes(value))))
+                    for key, value in rows
+                ],
+            )
     return dict(found)
 
 
@@ -158,18 +160,6 @@ def _columns_needed(descriptor: Descriptor) -> list[int]:
     for column in derived_columns(descriptor):
         needed.update(reads(column))
     return sorted(needed)
-
-
-def _start_of(value: Any) -> bytes | None:
-    return None if value is None else short(bytes(value))
-
-
-def _entries(cursor: Any, descriptor: Descriptor, keys: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes | None]]]:
-    found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
-    for storage in range(1, storages_there(cursor) + 1):
-        cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), lookup(keys))
-        _collect(found, storage, cursor.fetchall())
-    return dict(found)
 
 
 def _collect(found: dict[bytes, list[tuple[int, bytes | None]]], storage: int, rows: Sequence[tuple[Any, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Things that follow the code after each `migrate`: the reader role, and pair views of versions in use."""
+"""Follows the code after each `migrate`: the reader role, and pair views of versions in use."""
 
 from json import loads
 from typing import Any
@@ -12,7 +12,7 @@ from storage.reader import role
 
 
 def keep_reader(using: str, **_: Any) -> None:
-    """Makes the role that runs users' texts, where the database lets us: `up` reports where it does not."""
+    """Makes the reader role, where the database allows it."""
     with connections[using].cursor() as cursor:
         cursor.execute(role.MAY_MAKE_ROLES_SQL)
         (may_make_roles,) = cursor.fetchone()
@@ -23,7 +23,7 @@ def keep_reader(using: str, **_: Any) -> None:
 
 
 def keep_pair_views(using: str, **_: Any) -> None:
-    """Makes the schema of pair views, the reader's rights in it, and the views of versions in use that have none."""
+    """Makes the schema of pair views, the reader's rights, and missing views."""
     with connections[using].cursor() as cursor:
         cursor.execute(pair_views.MAKE_SCHEMA_SQL)
         cursor.execute(pair_views.GRANT_SQL)

@@ -1,15 +1,14 @@
-"""SQL for pairs: the acts of one statement, and pages of a scan. Built here, run by whoever holds a connection.
+"""SQL for pairs: the acts of one statement, and pages of a scan.
 
-Acts are grouped by kind and storage, removals first and by the columns that rows lose, keys ascending, so a statement
-over any number of rows costs a handful of round trips (one in a pipeline) and two writers meet in the same order:
+Acts are grouped by kind and storage, removals first, keys ascending: a statement over any number of rows costs a few
+round trips (one in a pipeline), and two writers meet in the same order.
 
     DELETE .. k = ANY, c = ANY      INSERT .. unnest(ks, cs, vs) ON CONFLICT ..      CREATE says what it put
 
-Rows are only ever reached by key or key range, so that serializable transactions lock what they read
-and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in binary.
-
-Statements find pairs by k and c and answer with their keys (`storage.pairs`): the parameters for a range are `bounds`,
-for single pairs `lookup`, for pairs to put `columns_of`. Numbers are bigint, columns in arrays int2.
+Rows are reached by key or key range only, so that serializable transactions lock what they read and nothing beside it
+(T6). Parameters are for psycopg's `%b`. Statements find pairs by k and c and answer with keys (`storage.pairs`):
+`bounds` are parameters of a range, `lookup` of single pairs, `columns_of` of pairs to put. Numbers are bigint, columns
+int2.
 """
 
 import functools
@@ -39,19 +38,19 @@ class Statement:
         return self.act in REFUSABLE
 
     def refused(self, returned: Iterable[bytes]) -> list[bytes]:
-        """The keys where another live pair stood in the way (23505), given the keys that came back."""
+        """The keys where another live pair existed (23505), given the returned keys."""
         put = set(returned)
         return [key for key in self.keys if key not in put] if self.returns_keys else []
 
 
 def kv(storage: int, table_id: int) -> str:
-    """The name of the PostgreSQL table that holds a table's pairs on one storage."""
+    """A table's pair table on one storage."""
     return f"storage_{storage}.kv_{table_id}"
 
 
 @functools.lru_cache(maxsize=1024)
 def key_sql(table_id: int, pair: str = "") -> str:
-    """The key of a pair as SQL, from its columns k and c; `pair` names whose, where there are others."""
+    """A pair's key as SQL, from columns k and c of `pair`."""
     of = f"{pair}." if pair else ""
     column = rf"CASE WHEN substr({of}k, 3, 2) = '\x0000' THEN int2send({of}c) ELSE '' END"
     return rf"'\x{table_id:0{2 * TABLE_BYTES}x}'::bytea || {of}k || {column}"
@@ -71,18 +70,18 @@ UNNEST = "unnest(%b::bytea[], %b::int2[], %b::bytea[])"
 
 
 def bounds(low: bytes, high: bytes) -> tuple[bytes, int, bytes, int]:
-    """The parameters of `WITHIN` for a range: from one key, or place, on to before another."""
+    """Parameters of `WITHIN` for the range from one key or place to another."""
     return *stored_key(low), *stored_key(high)
 
 
 def columns_of(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
-    """The columns k and c of pairs with these keys."""
+    """k and c of these keys."""
     stored = [stored_key(key) for key in keys]
     return [k for k, _ in stored], [c for _, c in stored]
 
 
 def lookup(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
-    """The parameters of `AMONG`: exact for the same columns of some rows, and for entries."""
+    """Parameters of `AMONG`: exact for the same columns of some rows, and for entries."""
     ks, cs = columns_of(keys)
     return sorted(set(ks)), sorted(set(cs))
 
@@ -107,15 +106,11 @@ SQL = {
 
 
 def act_sql(act: Act, storage: int, table_id: int) -> str:
-    """The SQL of an act on some pairs of one storage."""
     return SQL[act].format(kv=kv(storage, table_id), key=key_sql(table_id, "kv"))
 
 
 def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: int = BUCKETS) -> list[Statement]:
-    """The SQL of one statement's operations, to be run in this order inside one transaction.
-
-    `storages` is the number of them that the cluster began with.
-    """
+    """The SQL of one statement's operations, in order, in a cluster that began with `storages`."""
     groups: dict[tuple[int, int, int], list[Op]] = {}
     # how often a key met the same act before: one SQL statement may touch a row only once
     seen: dict[tuple[int, int, bytes], int] = {}
@@ -131,7 +126,7 @@ def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: 
 
 
 def _parts(act: Act, ops: list[Op]) -> list[list[Op]]:
-    """The operations of a removal by the columns that each row loses: of each part `lookup` is exact."""
+    """A removal's operations by the columns that each row loses, for which `lookup` is exact."""
     if act not in (Act.REMOVE, Act.REMOVE_UNIQUE):
         return [ops]
     columns: dict[bytes, set[int]] = {}
@@ -172,10 +167,8 @@ _THERE = "SELECT FROM {kv} WHERE k = %b::bytea AND c = 0 AND v IS NOT NULL"
 
 @functools.lru_cache(maxsize=1024)
 def put_if_there_sql(storage: int, table_id: int) -> str:
-    """Pairs of one row, put if it exists. Parameters: k of its existence pair, and those of `UNNEST`.
-
-    Its answer is the transaction's id, when something was put, and whether that was so.
-    """
+    """Puts pairs of a row if it exists. Parameters: k of its existence pair, and those of `UNNEST`. Answers with the
+    transaction's id, when something was put, and whether that was so."""
     table = kv(storage, table_id)
     put = f"INSERT INTO {table} AS kv (k, c, v) SELECT pair.* FROM there, {UNNEST} AS pair ON CONFLICT (k, c)"
     done = f"WITH there AS ({_THERE.format(kv=table)}), put AS ({put} DO UPDATE SET v = excluded.v RETURNING 1)"
@@ -185,10 +178,8 @@ def put_if_there_sql(storage: int, table_id: int) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def remove_if_there_sql(storage: int, table_id: int) -> str:
-    """Pairs of one row, removed if it exists. Parameters: k of its existence pair, and those of `AMONG`.
-
-    Its answer is that of `put_if_there_sql`.
-    """
+    """Removes pairs of a row if it exists. Parameters: k of its existence pair, and those of `AMONG`. Answers as
+    `put_if_there_sql`."""
     table = kv(storage, table_id)
     remove = f"{_DELETE.format(kv=table)} AND EXISTS (SELECT FROM there)"
     done = f"WITH there AS ({_THERE.format(kv=table)}), removed AS ({remove} RETURNING 1)"
@@ -213,11 +204,8 @@ def page_sql(
     tombstones: bool = False,
     of_columns: Sequence[int] | None = None,
 ) -> str:
-    """A page of (k, c, v) in their order. Parameters: `bounds`, [columns,] limit.
-
-    With `columns` only pairs of these columns are read (0: existence): of rows, not of index entries. With
-    `of_columns` the same, and the SQL says which.
-    """
+    """A page of (k, c, v) in order. Parameters: `bounds`, [columns,] limit. `columns`: only pairs of these columns (0:
+    existence); `of_columns` names them in the SQL."""
     live = "" if tombstones else " AND v IS NOT NULL"
     named = " AND c = ANY(%b::int2[])" if columns else ""
     named += "" if of_columns is None else f" AND {of_columns_sql(of_columns)}"
@@ -232,26 +220,21 @@ def scan_sql(
     tombstones: bool = False,
     of_columns: Sequence[int] | None = None,
 ) -> str:
-    """A page of (key, value) in key order. Parameters: those of `page_sql`; low is included, high not.
-
-    The next page begins at `next_low(last key)`.
-    """
+    """A page of (key, value) in [low, high). Parameters: those of `page_sql`. The next begins at `next_low(last
+    key)`."""
     page = page_sql(storage, table_id, columns=columns, tombstones=tombstones, of_columns=of_columns)
     return page.replace("SELECT k, c, v", f"SELECT {key_sql(table_id)} AS key, v AS value", 1)
 
 
 def backward_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
-    """The page of `scan_sql` from the end of the range: the greatest keys, the greatest first.
-
-    The next page ends before the last key.
-    """
+    """The page of `scan_sql` from the end of the range, descending. The next ends before its last key."""
     return scan_sql(storage, table_id, columns=columns).replace("ORDER BY k, c", "ORDER BY k DESC, c DESC")
 
 
 def bounded_page_sql(
     storage: int, table_id: int, *, columns: bool = False, of_columns: Sequence[int] | None = None
 ) -> str:
-    """The page of `page_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
+    """The page of `page_sql` up to the pair that reaches a number of bytes, the last parameter."""
     size = f"{KEY_BYTES} + octet_length(v)"
     before = f"sum({size}) OVER (ORDER BY k, c ROWS UNBOUNDED PRECEDING) - ({size}) AS before"
     page = page_sql(storage, table_id, columns=columns, of_columns=of_columns)
@@ -261,7 +244,7 @@ def bounded_page_sql(
 def bounded_scan_sql(
     storage: int, table_id: int, *, columns: bool = False, of_columns: Sequence[int] | None = None
 ) -> str:
-    """The same as (key, value) in key order."""
+    """The same as (key, value)."""
     page = bounded_page_sql(storage, table_id, columns=columns, of_columns=of_columns)
     return f"SELECT {key_sql(table_id)} AS key, v AS value FROM ({page}) AS page ORDER BY k, c"
 
@@ -269,40 +252,32 @@ def bounded_scan_sql(
 def packed_scan_sql(
     storage: int, table_id: int, *, of_columns: Sequence[int] | None = None, bounded: bool = False
 ) -> str:
-    """The page of `page_sql`, or `bounded_page_sql`, in one row: count, all k, all c (2 bytes), all values, and the
-    lengths of k and of values (4 bytes).
-
-    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair.
-    """
+    """The page of `page_sql` or `bounded_page_sql` in one row: count, all k, all c (2 bytes), all values, and lengths
+    of k and values (4 bytes), for `storage.arrow.encoding.unpack`."""
     of = bounded_page_sql if bounded else page_sql
     return _PACKED.format(value="v", more="", page=of(storage, table_id, of_columns=of_columns))
 
 
 def packed_short_sql(storage: int, table_id: int, *, of_columns: Sequence[int] | None = None) -> str:
     """The page of `page_sql` in one row, without values longer than the first parameter, and the longest length.
-
-    That costs a fraction of adding up, and is what most pages need.
-    """
+    Cheaper than adding up."""
     page = page_sql(storage, table_id, of_columns=of_columns)
     return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(v))::bigint", page=page)
 
 
 def remember_whole_sql(storage: int, table_id: int) -> str:
-    """Have the transaction remember that it read all of a pair table: one predicate lock instead of one a page.
-
-    PostgreSQL goes over all locks of a transaction with each page that joins them, so that what a long scan costs grows
-    with the square of its length. A sample of nothing reads nothing, and counts as reading the whole.
-    """
+    """Takes one predicate lock on a whole pair table instead of one a page, whose cost grows with the square of a
+    scan's length. An empty sample counts as reading the whole."""
     return f"SELECT count(*) FROM {kv(storage, table_id)} TABLESAMPLE SYSTEM (0)"
 
 
 def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
-    """The ends of the keys of these columns' pairs (0: the row's existence)."""
+    """The ends of the keys of these columns' pairs (0: existence)."""
     return [column_id.to_bytes(2) for column_id in column_ids]
 
 
 def of_columns_sql(column_ids: Iterable[int]) -> str:
-    """The condition that a row's pair is of one of these columns, as SQL."""
+    """The condition that a pair is of one of these columns."""
     return f"c IN ({', '.join(map(str, sorted(set(column_ids))))})"
 
 
@@ -317,28 +292,25 @@ def get_sql(storage: int, table_id: int) -> str:
 
 
 def get_every_sql(storage: int, table_id: int) -> str:
-    """The pairs among given keys, tombstones included. Parameters: `lookup`."""
+    """The same with tombstones."""
     return f"SELECT {key_sql(table_id)} AS key, v AS value FROM {kv(storage, table_id)} WHERE {AMONG}"
 
 
 def get_starts_sql(storage: int, table_id: int, most: int) -> str:
-    """The same, of each value the first `most` bytes and a digest of the whole."""
+    """The same, of each value the first `most` bytes and a digest."""
     values = f"substring(v, 1, {most}), sha256(v)"
     return f"SELECT {key_sql(table_id)} AS key, {values} FROM {kv(storage, table_id)} WHERE {AMONG}"
 
 
 @functools.lru_cache(maxsize=1024)
 def bounded_get_sql(storage: int, table_id: int) -> str:
-    """Live pairs among given keys, and the length of each value; one longer than the first parameter is left out."""
+    """Live pairs among given keys, and each value's length; values longer than the first parameter are left out."""
     live = f"FROM {kv(storage, table_id)} WHERE {AMONG} AND v IS NOT NULL"
     return f"SELECT {key_sql(table_id)} AS key, {_SHORT_VALUE} AS value, octet_length(v) {live}"
 
 
 def held_ranges_sql(storage: int, table_id: int) -> str:
-    """The lower ends of those key ranges that hold a live pair. Parameters: all lower ends, all upper ends.
-
-    They are beginnings of keys, without a column.
-    """
+    """The lower ends of the key ranges with a live pair. Parameters: lower ends, upper ends, without columns."""
     begin = TABLE_BYTES + 1
     within = f"k >= substr(low, {begin}) AND k < substr(high, {begin})"
     held = f"SELECT 1 FROM {kv(storage, table_id)} WHERE {within} AND v IS NOT NULL"
@@ -347,10 +319,8 @@ def held_ranges_sql(storage: int, table_id: int) -> str:
 
 
 def value_scan_sql(storage: int, table_id: int) -> str:
-    """Of a page of `scan_sql` with `columns` the pairs with given values, and the last one of a page that is full.
-
-    Parameters: `bounds`, columns, limit, the values, and the limit again. The third column numbers the pairs.
-    """
+    """The pairs with given values on a page of `scan_sql` with `columns`, and the last pair of a full page. Its
+    parameters are `bounds`, columns, limit, the values, and the limit again; the third column numbers the pairs."""
     page = page_sql(storage, table_id, columns=True)
     numbered = f"SELECT k, c, v, row_number() OVER (ORDER BY k, c) AS number FROM ({page}) AS page"
     wanted = "v = ANY(%b::bytea[]) OR number = %b::bigint"

@@ -1,11 +1,8 @@
-"""A store of pairs in memory, with serializable transactions.
+"""A store of pairs in memory, with serializable transactions, for the lab.
 
-The memory store is the lab's: its contents are a value (`MemoryStore.pairs` can be copied,
-compared and hashed by the explorer), and a transaction works on a snapshot and is refused at
-commit when something it read or wrote has changed since (40001), as PostgreSQL refuses it.
-
-It forgets as PostgreSQL does, too: a commit counts once it is flushed, a crash loses those that are not, and
-gives their ids out again (T7).
+Its contents are a value, which the explorer copies, compares and hashes. A transaction works on a snapshot and is
+refused at commit when something it read or wrote has changed since (40001), as in PostgreSQL. A commit counts once
+flushed; a crash loses the others, and their ids are given out again (T7).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,13 +16,13 @@ from storage.pairs import Pair
 
 
 class StoreError(Exception):
-    """A refusal of a store; `sqlstate` is PostgreSQL's code for it."""
+    """A refusal of a store; `sqlstate` is PostgreSQL's code."""
 
     sqlstate = "XX000"
 
 
 class DuplicateKey(StoreError):
-    """A live pair is where one should be created. `key` says which."""
+    """A live pair is where one should be created, at `key`."""
 
     sqlstate = "23505"
 
@@ -55,14 +52,14 @@ def put(pairs: Mapping[bytes, bytes | None], op: Op) -> bytes | None:
 
 
 def removes(pairs: Mapping[bytes, bytes | None], op: Op) -> bool:
-    """True when `op` takes its key away altogether."""
+    """True when `op` removes its key."""
     if op.act is Act.REMOVE_UNIQUE:
         return pairs.get(op.key, op.value) in (op.value, None)
     return op.act is Act.REMOVE
 
 
 def apply_op(pairs: dict[bytes, bytes | None], op: Op) -> None:
-    """Do `op` to the pairs of its storage, in place. Raises `DuplicateKey` and changes nothing."""
+    """Does `op` to the pairs of its storage in place. Raises `DuplicateKey`."""
     if op.act in (Act.REMOVE, Act.REMOVE_UNIQUE):
         if removes(pairs, op):
             pairs.pop(op.key, None)
@@ -71,8 +68,6 @@ def apply_op(pairs: dict[bytes, bytes | None], op: Op) -> None:
 
 
 class TransactionStatus(Enum):
-    """The outcome of a transaction."""
-
     OPEN = "open"
     FLUSHING = "COMMIT is on its way, and not flushed"
     COMMITTED = "committed"
@@ -81,13 +76,9 @@ class TransactionStatus(Enum):
 
 @dataclass
 class MemoryStore:
-    """Pairs in dicts. `writes` counts what was done to each key, for the conflict check; `fills` are the numbers of
-    those that a fill did.
-
-    `storages` is the number of storages it began with; `add_storage` adds one, for placements that name more.
-    `life` grows with each crash. Ids of transactions are given at their first write; those below `flushed_id` are never
-    given again. `flushing` are the commits on their way, in order.
-    """
+    """Pairs in dicts. `writes` counts the writes of each key, for the conflict check; `fills` numbers those of fills.
+    It begins with `storages`. `life` grows with each crash. Ids are given at the first write; those below `flushed_id`
+    are never given again. `flushing` are the commits on their way, in order."""
 
     storages: int = 2
     buckets: int = BUCKETS
@@ -104,12 +95,12 @@ class MemoryStore:
         self.pairs = self.pairs or [{} for _ in range(self.storages)]
 
     def add_storage(self) -> int:
-        """One more, with nothing on it. Returns its number."""
+        """Adds an empty storage. Returns its number."""
         self.pairs.append({})
         return len(self.pairs)
 
     def wipe(self, storage: int) -> int:
-        """Remove all that lies on a storage. Returns how many pairs."""
+        """Removes all pairs of a storage. Returns how many."""
         pairs = self.pairs[storage - 1]
         self.writes += [(storage, key) for key in pairs]
         count = len(pairs)
@@ -120,7 +111,7 @@ class MemoryStore:
         return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes), began_in=self.life)
 
     def flush(self, commits: int | None = None) -> None:
-        """Make so many of the commits on their way durable and seen, the oldest first; all by default."""
+        """Makes the oldest commits on their way durable and visible, by default all."""
         for one in self.flushing[:commits]:
             for op in one.ops:
                 if not one.misses[self.home(op), op.key]:
@@ -131,7 +122,7 @@ class MemoryStore:
         del self.flushing[:commits]
 
     def crash(self, kept: int = 0) -> None:
-        """All transactions end; of the commits on their way only the first `kept` had been flushed."""
+        """Ends all transactions; of the commits on their way the first `kept` had been flushed."""
         self.flush(kept)
         for one in self.flushing:
             one.end(TransactionStatus.ABORTED)
@@ -146,7 +137,7 @@ class MemoryStore:
         self.life += 1
 
     def status(self, number: int) -> str:
-        """The status of an id (`storage.commit_outcomes`): of whoever has it now."""
+        """The status of an id's current owner (`storage.commit_outcomes`)."""
         status = self.statuses.get(number)
         if status is None:
             return NOT_GIVEN
@@ -159,7 +150,7 @@ class MemoryStore:
         return storage_of(op.bucket, op.storages or self.storages, self.buckets)
 
     def fill(self, op: Op) -> bool:
-        """Put the pair of `op` only where there is neither a pair nor a tombstone (R2). True when it was put."""
+        """Puts a pair where there is neither a pair nor a tombstone (R2). True when it was put."""
         self.flush()
         pairs = self.pairs[self.home(op) - 1]
         if op.key in pairs:
@@ -170,11 +161,11 @@ class MemoryStore:
         return True
 
     def clear_tombstones(self, prefix: bytes) -> int:
-        """Remove every tombstone whose key starts with `prefix` (R6, R8). Returns how many there were."""
+        """Removes tombstones whose key starts with `prefix` (R6, R8). Returns how many."""
         return self._remove_where(prefix, tombstones_only=True)
 
     def delete_all(self, prefix: bytes) -> int:
-        """Remove pairs and tombstones whose key starts with `prefix` (R8). Returns how many there were."""
+        """Removes pairs and tombstones whose key starts with `prefix` (R8). Returns how many."""
         return self._remove_where(prefix, tombstones_only=False)
 
     def _remove_where(self, prefix: bytes, *, tombstones_only: bool) -> int:
@@ -191,11 +182,8 @@ class MemoryStore:
 
 @dataclass
 class MemoryTransaction:
-    """A snapshot, what was read of it, and the operations to apply at commit.
-
-    `misses` says of each place that it wrote whether it only removed there, and its snapshot has no pair: what a fill
-    has put there since stays, as PostgreSQL's DELETE finds nothing of it.
-    """
+    """A snapshot, its reads, and the operations to apply at commit. `misses`: places where it only removed and its
+    snapshot has no pair. What a fill has put there since stays, as with PostgreSQL's DELETE."""
 
     store: MemoryStore
     snapshot: list[dict[bytes, bytes | None]]
@@ -220,7 +208,10 @@ class MemoryTransaction:
 
     def apply(self, ops: Iterable[Op]) -> None:
         for op in ops:
-            self._take_id()
+            if self.id is None:
+                self.id = self.store.next_id
+                self.store.next_id += 1
+                self.store.statuses[self.id] = TransactionStatus.OPEN
             home = self.store.home(op)
             is_miss = op.act in (Act.REMOVE, Act.REMOVE_UNIQUE) and op.key not in self.snapshot[home - 1]
             apply_op(self.snapshot[home - 1], op)
@@ -229,13 +220,13 @@ class MemoryTransaction:
             self.ops.append(op)
 
     def commit(self) -> None:
-        """Raises `SerializationFailure` when a key this transaction saw or wrote has changed since it began."""
+        """Raises `SerializationFailure` when a key it read or wrote has changed since it began."""
         self.send_commit()
         if self.ops:
             self.store.flush()
 
     def send_commit(self) -> None:
-        """COMMIT, until it waits to be flushed: nobody sees anything of it. Raises `SerializationFailure`."""
+        """COMMIT until the flush: invisible. Raises `SerializationFailure`."""
         for storage, key in self._changed_since():
             if (storage, key) in self.points or any(s == storage and lo <= key < hi for s, lo, hi in self.ranges):
                 self.rollback()
@@ -252,16 +243,10 @@ class MemoryTransaction:
         self.end(TransactionStatus.ABORTED)
 
     def end(self, status: TransactionStatus) -> None:
-        """Note its status; in another life its id may be another one's."""
+        """Notes its status; in another life its id may be another one's."""
         if self.id is not None and self.began_in == self.store.life:
             self.store.statuses[self.id] = status
         self.status = status
-
-    def _take_id(self) -> None:
-        if self.id is None:
-            self.id = self.store.next_id
-            self.store.next_id += 1
-            self.store.statuses[self.id] = TransactionStatus.OPEN
 
     def _changed_since(self) -> Iterator[tuple[int, bytes]]:
         for number, write in enumerate(self.store.writes[self.began_at :], self.began_at):

@@ -1,4 +1,4 @@
-"""The pairs of a table as they are stored: the pair browser, and one row with everything of it."""
+"""The pair browser, and the page of one row."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_place(descriptor: Descriptor, placement: PlacementId, index: IndexId, st
 @login_required
 @require_GET
 def row(request: HttpRequest, table_id: int) -> HttpResponse:
-    """One row, by the values of its primary key (`value`, once for each) or by K(r) in hexadecimal digits (`key`)."""
+    """One row, by the values of its primary key (`value`, repeated) or by K(r) in hex (`key`)."""
     given = request.GET.getlist("value")
     shown: dict[str, Any] = {"texts": given, "shown": None}
     with one_snapshot():

@@ -1,9 +1,5 @@
-"""Arrow by itself, without numpy and pandas, which it would load with its first array.
-
-Nothing here asks for either: they would cost each process 50 MB, and 0.3 s at its start. Whoever else imports them
-(PySpark does, for its own checks) still can. A process has to import this before anything else of Arrow: so do the
-rooms whose modules use it.
-"""
+"""Imports Arrow without numpy and pandas, which would cost each process 50 MB and 0.3 s. Import this before anything
+else of Arrow."""
 
 import sys
 from collections.abc import Sequence
@@ -16,7 +12,7 @@ LEFT_OUT = ("numpy", "pandas")
 
 
 class _Hidden(MetaPathFinder):
-    """Hides what is left out from the thread that imports Arrow."""
+    """Hides these modules from the thread that imports Arrow."""
 
     def __init__(self) -> None:
         self._thread = get_ident()
@@ -30,7 +26,7 @@ class _Hidden(MetaPathFinder):
 
 
 def import_alone() -> None:
-    """Import Arrow, and have it look for both: it does so once in a process."""
+    """Imports Arrow, which looks for both once in a process."""
     hidden = _Hidden()
     sys.meta_path.insert(0, hidden)
     try:

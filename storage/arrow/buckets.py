@@ -1,7 +1,7 @@
-"""The buckets of many rows at once: the vectorised twin of `storage.buckets.bucket_of`.
+"""Buckets of many rows: the vectorised twin of `storage.buckets.bucket_of`.
 
-Texts of one length stand in a block; one step of the CRC goes over one column of it. A column of bytes is XORed
-as one large number and looked up with `bytes.translate`, so a step costs some nanoseconds for each row:
+Texts of one length stand in a block; one step of the CRC goes over one column of it, which is XORed as one large
+number and looked up with `bytes.translate`:
 
     crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]      four columns of bytes: shift, look up, XOR
 """
@@ -25,9 +25,13 @@ _SIGN_64 = -(1 << 63)
 
 
 def buckets_of(function: str, types: Sequence[SqlType], values: Sequence[pa.Array], buckets: int) -> pa.Array:
-    """The bucket of each row under a named function, from the values of its sharding key, column by column."""
+    """The bucket of each row under a named function, from its sharding key's values."""
     if function == CUSTOM:
-        return _named(values[0].cast(pa.int64()), buckets)
+        # buckets that rows name: those beyond what there is come round again, and NULL is the first
+        bucket = values[0].cast(pa.int64())
+        left = pc.subtract(bucket, pc.multiply(pc.divide(bucket, buckets), buckets))  # of the sign of what is divided
+        rest = pc.subtract(left, 1)  # not of the number itself, of which the least has none before it
+        return pc.add(pc.fill_null(pc.if_else(pc.less(rest, 0), pc.add(rest, buckets), rest), 0), 1)
     if function not in PIECES:
         rows = zip(*(listed(of, array) for of, array in zip(types, values, strict=True)), strict=True)
         found = [bucket_of(function, zip(types, row, strict=True), buckets) for row in rows]
@@ -43,13 +47,6 @@ def buckets_of(function: str, types: Sequence[SqlType], values: Sequence[pa.Arra
     return strcrc32(join(*pieces), buckets)
 
 
-def _named(bucket: pa.Array, buckets: int) -> pa.Array:
-    """Buckets that rows name: those beyond what there is come round again, and NULL is the first."""
-    left = pc.subtract(bucket, pc.multiply(pc.divide(bucket, buckets), buckets))  # of the sign of what is divided
-    rest = pc.subtract(left, 1)  # not of the number itself, of which the least has none before it
-    return pc.add(pc.fill_null(pc.if_else(pc.less(rest, 0), pc.add(rest, buckets), rest), 0), 1)
-
-
 def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
     if sql_type in TEXT_BY_CAST:
         return values.cast(pa.string())
@@ -58,7 +55,7 @@ def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
 
 
 def _packed(sql_type: SqlType, values: pa.Array) -> pa.Array:
-    """MessagePack's shortest form of booleans and integers (`buckets.packed_piece`); of other types their texts."""
+    """MessagePack's shortest form of booleans and integers; of other types their texts."""
     if sql_type not in PACKED:
         return _texts(sql_type, values)
     if sql_type is SqlType.BOOLEAN:
@@ -81,29 +78,24 @@ PIECES = {"strcrc32": _texts, "mpcrc32": _packed}
 
 
 def strcrc32(texts: pa.Array, buckets: int) -> pa.Array:
-    """The bucket, 1..`buckets`, of each text (no nulls), as `storage.buckets.crc32c` gives it."""
+    """The bucket, 1..`buckets`, of each text (no nulls)."""
     data = texts.cast(pa.binary())
     lengths = pc.binary_length(data)
     found = pa.nulls(len(data), pa.int64())
     for length in pc.unique(lengths).to_pylist():
         mask = pc.equal(lengths, length)
-        found = pc.replace_with_mask(found, mask, _buckets(data.filter(mask), length, buckets))
+        block = data.filter(mask)
+        # the texts of one length one after the other (`filter` has made the block start at offset 0)
+        crc = _crc32c(bytes(block.buffers()[2])[: length * len(block)] if length else b"", length, len(block))
+        found = pc.replace_with_mask(
+            found, mask, pc.add(pc.subtract(crc, pc.multiply(pc.divide(crc, buckets), buckets)), 1)
+        )
     return found
 
 
 def storage_of(bucket: pa.Array, *, storages: int, buckets: int) -> pa.Array:
-    """The storage that owns each bucket, as `storage.buckets.storage_of` has it."""
+    """The storage of each bucket."""
     return pc.add(pc.divide(pc.multiply(pc.subtract(bucket, 1), storages), buckets), 1).cast(pa.int32())
-
-
-def _buckets(block: pa.Array, length: int, buckets: int) -> pa.Array:
-    crc = _crc32c(_bytes(block, length), length, len(block))
-    return pc.add(pc.subtract(crc, pc.multiply(pc.divide(crc, buckets), buckets)), 1)
-
-
-def _bytes(block: pa.Array, length: int) -> bytes:
-    """The texts of one length one after the other (`filter` has made the block start at offset 0)."""
-    return bytes(block.buffers()[2])[: length * len(block)] if length else b""
 
 
 def _crc32c(texts: bytes, length: int, count: int) -> pa.Array:

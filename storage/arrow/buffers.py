@@ -1,4 +1,4 @@
-"""Bytes of columns, and numbers with their bytes in the other order."""
+"""Bytes of columns."""
 
 from array import array
 
@@ -8,7 +8,7 @@ _CODES = {2: "h", 4: "i", 8: "q"}
 
 
 def swapped(data: bytes, size: int) -> bytes:
-    """Numbers of so many bytes that lie one after the other, each turned round."""
+    """Numbers of `size` bytes, each with its bytes reversed."""
     numbers = array(_CODES[size])
     numbers.frombytes(data)
     numbers.byteswap()
@@ -16,7 +16,7 @@ def swapped(data: bytes, size: int) -> bytes:
 
 
 def bytes_of(column: pa.Array) -> tuple[bytes, int]:
-    """The bytes of all values of a binary column one after the other, and where they begin in its buffer."""
+    """The bytes of a binary column's values, and where they begin in its buffer."""
     _, offsets, data = column.buffers()
     if not len(column) or data is None:
         return b"", 0

@@ -1,9 +1,9 @@
-"""Pairs of columns, many rows at a time: the vectorised twin of `storage.derived` and `storage.integrity.constraints`.
+"""Pairs of columns of many rows: the vectorised twin of `storage.derived` and `storage.integrity.constraints`.
 
     filling column   default 7      every row without a pair lacks 7
     derived column   "#2"::bigint   every row without a pair lacks what the expression says
 
-A fill puts what is lacking where nobody else has decided (R2); verification asks which pairs are wrong or missing.
+A fill puts what is lacking where no writer has decided (R2); verification asks which pairs are wrong or missing.
 """
 
 import pyarrow as pa
@@ -33,11 +33,8 @@ def column_pairs(
 
 
 def fill_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, rows: StoredRows) -> Pairs:
-    """The pairs that the fill of a column puts: one for each row that was read without one. Raises `CannotDerive`.
-
-    A fill value, or what the expression of a derived column says. `rows` hold the column itself, when pairs that are
-    there are to be left out, and the sources of a derived one (`storage.reads`).
-    """
+    """The pairs that a fill puts: one for each row without one. Raises `CannotDerive`. `rows` hold the column itself,
+    to leave out existing pairs, and a derived one's sources (`storage.reads`)."""
     there = rows.columns.get(column.id)
     lacking = rows if there is None else chosen(rows, there.is_null()) if there.null_count else None
     if lacking is None or not len(lacking):
@@ -51,7 +48,7 @@ def fill_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, r
 
 
 def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
-    """The encoded value of a derived column for each row, as `derived.derived_value` has it. Raises `CannotDerive`."""
+    """The encoded value of a derived column for each row. Raises `CannotDerive`."""
     assert column.derived is not None, column
     what = f"column {column.name}"
     expression = column.derived.expression
@@ -61,7 +58,7 @@ def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> 
 
 
 def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
-    """Mask of the rows with a pair of a derived column that does not follow from its source (C5, `derived.matches`)."""
+    """Mask of rows whose derived pair does not follow from its source (C5)."""
     assert column.derived is not None, column
     there = rows.columns[column.id]
     wrong = pc.fill_null(pc.not_equal(_or_wrong(descriptor, rows, column, column.derived.expression), there), False)
@@ -73,7 +70,7 @@ def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.A
 
 
 def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expression: str) -> pa.Array:
-    """Encoded values of an expression for each row; where it has none, bytes that equal no value."""
+    """Encoded values of an expression; bytes that equal no value where there is none."""
 
     def encoded(value: object) -> bytes:
         try:
@@ -91,19 +88,15 @@ def missing(column: Column, rows: StoredRows) -> pa.Array:
 
 
 def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:
-    """Mask of the rows that break a NOT NULL or CHECK constraint, whatever its state (`constraint_violations`)."""
+    """Mask of the rows that break a NOT NULL or CHECK constraint, in any state."""
     if constraint.rule == NOT_NULL:
-        return _any_null(descriptor, constraint, rows)
+        found = pa.repeat(pa.scalar(False), len(rows))
+        for column_id in constraint.columns:
+            values = encoded_column(descriptor, rows, descriptor.column(column_id))
+            found = pc.or_(found, pc.equal(values, _NULL))
+        return found
     assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"
     assert constraint.expression is not None, constraint
     what = f"constraint {constraint.name}"
     expression, to = constraint.expression, pa.bool_()
     return computed(descriptor, rows, expression, what, SqlType.BOOLEAN, lambda value: value is False, True, to=to)
-
-
-def _any_null(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:
-    found = pa.repeat(pa.scalar(False), len(rows))
-    for column_id in constraint.columns:
-        values = encoded_column(descriptor, rows, descriptor.column(column_id))
-        found = pc.or_(found, pc.equal(values, _NULL))
-    return found

@@ -1,7 +1,5 @@
-"""The vectorised twin of `storage.encoding`: columns of values to columns of bytes and back.
-
-A row costs some tens of nanoseconds here and some microseconds there; hypothesis compares the two
-for every type. Nothing but Arrow kernels and the standard library's strided copies:
+"""The vectorised twin of `storage.encoding`: columns of values to columns of bytes and back, by Arrow kernels and
+strided copies; hypothesis compares the two for every type.
 
     bigint column      1        2        NULL
     its bits, swapped  80..01   80..02   -          sign flipped, big-endian
@@ -56,7 +54,7 @@ _ROWS, _NO_COLUMN = pa.scalar(INDEX_OF_ROWS, pa.binary()), pa.scalar(COLUMN.pack
 
 
 class MalformedPairs(ValueError):
-    """Bytes that are no encoding of the type they should be of."""
+    """Bytes that do not encode their type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,6 @@ class Pairs:
 
 
 def concat(parts: Iterable[Pairs]) -> Pairs:
-    """The pairs of all parts, one part after the other."""
     listed = list(parts)
     if not listed:
         return Pairs(pa.array([], pa.binary()), pa.array([], pa.binary()))
@@ -92,7 +89,7 @@ def concat(parts: Iterable[Pairs]) -> Pairs:
 
 
 def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> pa.Array:
-    """Each value's bytes in a key, NULLs included. `column` must be of the type's Arrow type, and text without NUL."""
+    """Each value's bytes in a key, NULLs included. `column` has the type's Arrow type; texts have no NUL."""
     if sql_type in LEFT_OUT:
         encoded = key_of(sql_type, encode_value(sql_type, column))
         return inverted(encoded) if descending else encoded
@@ -105,21 +102,28 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
     elif sql_type is SqlType.BYTEA:
         encoded = join(LIVE, pc.replace_substring(column, bytea.ZERO, bytea.ESCAPED_ZERO), bytea.END)
     else:
-        encoded = _with_marker(_payloads(sql_type, column), len(column), PAYLOAD_BYTES[sql_type])
+        payloads = _payloads(sql_type, column)
+        count = len(column)
+        size = PAYLOAD_BYTES[sql_type]
+        step = size + 1
+        data = bytearray(LIVE) * (count * step)
+        for place in range(size):
+            data[place + 1 :: step] = payloads[place::size]
+        encoded = fixed_length(data, count, step)
     if column.null_count:
         encoded = pc.if_else(column.is_valid(), encoded, pa.scalar(NULL, pa.binary()))
     return inverted(encoded) if descending else encoded
 
 
 def encode_value(sql_type: SqlType, column: pa.Array) -> pa.Array:
-    """Each value's bytes in a column's pair (`encoding.encode_value`)."""
+    """Each value's bytes in a column's pair."""
     if sql_type not in LEFT_OUT:
         return encode(sql_type, column)
     return pc.if_else(column.is_valid(), join(WHOLE_VALUE, column.fill_null(b"")), pa.scalar(NULL, pa.binary()))
 
 
 def key_of(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
-    """Values as they stand in keys (`encoding.key_of`)."""
+    """Values as they stand in keys."""
     if sql_type not in LEFT_OUT:
         return encoded
     is_whole = pc.equal(pc.binary_slice(encoded, 0, 1), pa.scalar(WHOLE_VALUE, pa.binary()))
@@ -127,14 +131,13 @@ def key_of(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
 
 
 def value_of_key(sql_type: SqlType, length: int | None, keys: pa.Array) -> pa.Array:
-    """The values that keys are of, as pairs would hold them (`encoding.value_of_key`)."""
+    """Values of keys as pairs would hold them."""
     if sql_type not in LEFT_OUT:
         return keys
     return pa.array([encoding.value_of_key(sql_type, length, key) for key in keys.to_pylist()], pa.binary())
 
 
 def listed(sql_type: SqlType, column: pa.Array) -> list[Any]:
-    """A column as Python values."""
     found: list[Any] = column.to_pylist()
     if sql_type not in PACKED:
         return found
@@ -143,7 +146,6 @@ def listed(sql_type: SqlType, column: pa.Array) -> list[Any]:
 
 
 def column_of(sql_type: SqlType, values: Iterable[Any]) -> pa.Array:
-    """Python values as a column of the type."""
     if sql_type in PACKED:
         pack, _ = PACKED[sql_type]
         values = [None if value is None else pack(value) for value in values]
@@ -154,10 +156,13 @@ def column_of(sql_type: SqlType, values: Iterable[Any]) -> pa.Array:
 
 
 def decode(sql_type: SqlType, encoded: pa.Array, *, descending: bool = False) -> pa.Array:
-    """The column of values that `encoded` holds, one each. Raises `MalformedPairs`."""
+    """The column of encoded values. Raises `MalformedPairs`."""
     plain = inverted(encoded) if descending else encoded
     if sql_type in LEFT_OUT:
-        plain = _whole_values(sql_type, plain)
+        # completes keys among the values by what keys leave out
+        is_key = pc.equal(pc.binary_slice(plain, 0, 1), pa.scalar(LIVE, pa.binary()))
+        if pc.any(is_key).as_py():
+            plain = pc.if_else(is_key, value_of_key(sql_type, None, plain.fill_null(NULL)), plain)
     is_live = pc.fill_null(pc.greater(pc.binary_length(plain), 1), False)
     alive = pc.sum(is_live).as_py() or 0
     if alive == len(plain):
@@ -165,14 +170,6 @@ def decode(sql_type: SqlType, encoded: pa.Array, *, descending: bool = False) ->
     column = _decode_live(sql_type, plain.filter(is_live))
     places = pc.subtract(pc.cumulative_sum(is_live.cast(pa.int32())), 1)
     return column.take(pc.if_else(is_live, places, pa.scalar(None, pa.int32())))
-
-
-def _whole_values(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
-    """The values with what their keys left out, where keys are among them."""
-    is_key = pc.equal(pc.binary_slice(encoded, 0, 1), pa.scalar(LIVE, pa.binary()))
-    if not pc.any(is_key).as_py():
-        return encoded
-    return pc.if_else(is_key, value_of_key(sql_type, None, encoded.fill_null(NULL)), encoded)
 
 
 def inverted(encoded: pa.Array) -> pa.Array:
@@ -226,20 +223,16 @@ def _payloads(sql_type: SqlType, column: pa.Array) -> bytes:
         storage = column.storage if isinstance(column, pa.ExtensionArray) else column
         return bytes(storage.buffers()[1].slice(16 * storage.offset, 16 * count))
     if sql_type in FLOATING:
-        ordered = _ordered_bits(column, size)
+        # bits of floats in the order of their values: -0 is 0, one NaN, greatest of all
+        zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
+        zeros = pc.if_else(pc.equal(column, zero), zero, column)
+        bits = pc.if_else(pc.is_nan(zeros), nan, zeros).view(_INTS[size])
+        ordered = pc.if_else(
+            pc.less(bits, pa.scalar(0, _INTS[size])), pc.bit_wise_not(bits), pc.bit_wise_xor(bits, _SIGNS[size])
+        )
     else:
         ordered = pc.bit_wise_xor(column.cast(_INTS[size]), _SIGNS[size])
     return swapped(_raw(ordered, count * size), size)
-
-
-def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
-    """The bits of floating-point numbers, in the order of their values: -0 is 0, one NaN, greatest of all."""
-    zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
-    zeros = pc.if_else(pc.equal(column, zero), zero, column)
-    bits = pc.if_else(pc.is_nan(zeros), nan, zeros).view(_INTS[size])
-    return pc.if_else(
-        pc.less(bits, pa.scalar(0, _INTS[size])), pc.bit_wise_not(bits), pc.bit_wise_xor(bits, _SIGNS[size])
-    )
 
 
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
@@ -268,17 +261,8 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
     return flipped.cast(ARROW[sql_type]) if sql_type in WHOLE else flipped.view(ARROW[sql_type])
 
 
-def _with_marker(payloads: bytes, count: int, size: int) -> pa.Array:
-    """Fixed-length payloads with the marker of a live value before each."""
-    step = size + 1
-    data = bytearray(LIVE) * (count * step)
-    for place in range(size):
-        data[place + 1 :: step] = payloads[place::size]
-    return fixed_length(data, count, step)
-
-
 def fixed_length(data: bytes | bytearray, count: int, size: int) -> pa.Array:
-    """A column of `count` byte strings of one length, lying one after the other in `data`."""
+    """A column of `count` byte strings of one length, from `data`."""
     return pa.Array.from_buffers(pa.binary(size), count, [None, pa.py_buffer(data)]).cast(pa.binary())
 
 
@@ -299,7 +283,7 @@ def unpack(
     k_sizes: bytes | None,
     value_sizes: bytes | None,
 ) -> Pairs:
-    """The page that `storage.statements.packed_scan_sql` packed, without an object per pair."""
+    """Unpacks a page of `storage.statements.packed_scan_sql`, without an object per pair."""
     if not count:
         return concat([])
     stored = _column(count, ks or b"", k_sizes or b""), fixed_length(cs or b"", count, COLUMN.size)
@@ -307,7 +291,7 @@ def unpack(
 
 
 def keys_of(table_id: int, ks: pa.Array, cs: pa.Array) -> pa.Array:
-    """Keys from k and the bytes of c, which `stored_keys` gives back."""
+    """The inverse of `stored_keys`."""
     table = table_id.to_bytes(TABLE_BYTES)
     is_of_rows = pc.equal(pc.binary_slice(ks, PREFIX.size - TABLE_BYTES - INDEX.size, PREFIX.size - TABLE_BYTES), _ROWS)
     if pc.all(is_of_rows).as_py():
@@ -338,7 +322,7 @@ COPY_TAIL = b"\xff\xff"
 
 
 def copy_payload(pairs: Pairs) -> bytes:
-    """The pairs as PostgreSQL's COPY BINARY reads (k, c, v), head and tail included."""
+    """The pairs as COPY BINARY reads (k, c, v)."""
     ks, cs = stored_keys(pairs.keys)
     c_size = COLUMN.size.to_bytes(4)
     rows = join(b"\x00\x03", _sizes(ks), ks, c_size, cs, _sizes(pairs.values), pairs.values)
@@ -351,13 +335,13 @@ BYTEA = 17
 
 
 def array_payload(column: pa.Array) -> bytes:
-    """A column of bytes as PostgreSQL reads an array of bytea in binary: one dimension, from 1 on, without NULLs."""
+    """A column of bytes as PostgreSQL reads an array of bytea in binary."""
     elements, _ = bytes_of(join(_sizes(column), column)) if len(column) else (b"", 0)
     return ARRAY_HEAD.pack(1, 0, BYTEA, len(column), 1) + elements
 
 
 def _sizes(column: pa.Array) -> pa.Array | bytes:
-    """The length of each value in four bytes; one value when all are equally long."""
+    """The length of each value in four bytes; one value when all are equal."""
     lengths = pc.binary_length(column)
     bounds = pc.min_max(lengths)
     if bounds["min"].as_py() == bounds["max"].as_py():

@@ -1,10 +1,10 @@
-"""The order of many keys: they are compared as numbers of eight bytes each, which costs a third of comparing bytes.
+"""Sorts keys as numbers of eight bytes, at a third of the cost of comparing bytes.
 
-    keys         00 07 01 61 62 63 00 ..     of one index they begin alike: that is left out
+    keys         00 07 01 61 62 63 00 ..     the common beginning is left out
     words                  [616263 00 ..] [..]   big-endian, a short key with zeros behind it
     length       of keys that differ by zeros at their end alone the shorter is less
 
-So the order is that of the bytes, and keys that are equal stay in the order in which they came.
+The order is stable.
 """
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ _ZEROS = pa.scalar(bytes(WORD), pa.binary())
 
 
 def key_order(keys: pa.Array) -> pa.Array | None:
-    """The places of the keys (no nulls) in their order; None when they lie in it already."""
+    """The places of the keys (no nulls) in their order; None when they are sorted."""
     if len(keys) < 2 or pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py():
         return None
     words = _words(keys) if len(keys) >= KEYS_MIN else []
@@ -33,7 +33,7 @@ def key_order(keys: pa.Array) -> pa.Array | None:
 
 
 def _words(keys: pa.Array) -> list[pa.Array]:
-    """Numbers that are in order, one after the other, as the keys are; none when they would be too many."""
+    """Numbers in the order of the keys; none when they would be too many."""
     begin, lengths = _alike(keys), pc.binary_length(keys)
     bounds = pc.min_max(lengths)
     shortest, longest = bounds["min"].as_py(), bounds["max"].as_py()
@@ -44,14 +44,13 @@ def _words(keys: pa.Array) -> list[pa.Array]:
 
 
 def _alike(keys: pa.Array) -> int:
-    """The number of bytes with which all keys begin: those that the first and the last of them share."""
+    """The length of the keys' common beginning."""
     bounds = pc.min_max(keys)
     first, last = bounds["min"].as_py(), bounds["max"].as_py()
     return next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
 
 
 def _word(keys: pa.Array, place: int, *, is_whole: bool) -> pa.Array:
-    """Eight bytes of each key from a place on, as a number."""
     cut = pc.binary_slice(keys, place, place + WORD)
     if not is_whole:
         cut = pc.binary_slice(pc.binary_join_element_wise(cut, _ZEROS, _EMPTY), 0, WORD)

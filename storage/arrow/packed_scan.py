@@ -1,13 +1,10 @@
-"""A scan of a key range in packed pages: what it asks the server, and what it makes of the answers.
-
-Whoever has a connection drives it, a node in a transaction as Spark in a snapshot:
+"""A scan of a key range in packed pages; the caller has the connection:
 
     while not scan.is_done:
         page = scan.take(*ask(*scan.question()))
 
-A page first asks for no value that is too long for it (`storage.page_sizes.longest_of`), as most tables have none. In
-one that has, it is asked for anew, and from then on the server adds up what it sends: for this range, and for others
-of the table whose scans have the same `Lengths`.
+A page first leaves out values that are too long for it (`storage.page_sizes.longest_of`). If there are any it is asked
+for again, and the server adds up lengths from then on, for all scans with the same `Lengths`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +19,7 @@ Question = tuple[str, tuple[bytes | int, ...]]
 
 
 class PackedScan:
-    """The live pairs of one key range on one storage, of the columns that are named (None: of all)."""
+    """The live pairs of one key range on one storage, of the named columns (None: of all)."""
 
     def __init__(
         self,
@@ -62,7 +59,7 @@ class PackedScan:
         value_sizes: bytes | None,
         longest: int | None = None,
     ) -> Pairs:
-        """The pairs of an answer: none when the page is asked for anew, as its longest value is too long."""
+        """The pairs of an answer; none when the page must be asked for again."""
         pages = self._pages
         if (longest or 0) > longest_of(pages.pairs):
             self._lengths.are_long = True

@@ -1,10 +1,10 @@
-"""The references of many rows at once: the vectorised twin of `storage.integrity.references`.
+"""References of many rows: the vectorised twin of `storage.integrity.references`.
 
 row      code     of_rows         places
 trip 1   LAX      0               0   airports · K(LAX) · exists   on storage 2
 trip 2   NULL     (null)          1   airports · K(CDG) · exists   on storage 1
 trip 3   CDG      1
-trip 4   LAX      0               a place is named once, however many rows refer to it
+trip 4   LAX      0               each place comes once
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,7 @@ _NOTHING = pa.scalar(None, pa.binary())
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The different pairs that rows refer to: `keys`, on the storages `homes`. `of_rows` says which is whose.
-
-    A row that refers to nothing has null there.
-    """
+    """The different pairs that rows refer to: `keys`, on the storages `homes`. `of_rows`: each row's place, or null."""
 
     keys: pa.Array
     homes: pa.Array
@@ -40,7 +37,7 @@ class Places:
         return len(self.keys)
 
     def rows_of(self, mask: pa.Array) -> pa.Array:
-        """Mask of the rows that refer to one of the places that a mask names."""
+        """Mask of the rows that refer to one of the masked places."""
         return pc.fill_null(mask.take(self.of_rows), False)
 
 
@@ -53,7 +50,7 @@ def places_of(
     storages: int,
     buckets: int,
 ) -> Places:
-    """Where the referenced table says whether it has what the rows refer to: `references.place_of` for all of them."""
+    """`references.place_of` for all rows."""
     index = index_referred_by(referenced, foreign_key)
     found = _tails(descriptor, referenced, foreign_key, index, rows).dictionary_encode()
     tails, placement = found.dictionary, referenced.placement.id
@@ -70,7 +67,7 @@ def places_of(
 def _tails(
     descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, index: Index | None, rows: StoredRows
 ) -> pa.Array:
-    """The end of each row's place: K(r) of the referenced row, or the values of its entry; null: none."""
+    """The end of each row's place: K(r) or the values of its entry; null: none."""
     columns = [descriptor.column(column) for column in foreign_key.columns]
     values = [key_of(column.type, encoded_column(descriptor, rows, column)) for column in columns]
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
@@ -81,7 +78,7 @@ def _tails(
 
 
 def _in_order(referenced: Descriptor, index: Index | None, given: dict[ColumnId, pa.Array]) -> list[pa.Array]:
-    """The values as the referenced key has them."""
+    """The values in the order of the referenced key."""
     if index is None:
         return [given[column] for column in referenced.primary_key]
     return [inverted(given[part.column]) if part.descending else given[part.column] for part in index.columns]

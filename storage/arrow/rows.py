@@ -7,7 +7,7 @@
     .. K(2) · 0                   the existence pair of a row comes first, so counting
     .. K(2) · 2   value           those seen so far numbers the rows
 
-A column pair whose row does not exist is an orphan (C1): it is set aside, never given to a neighbour.
+A column pair whose row does not exist is an orphan (C1) and set aside.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,10 +51,8 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Existing rows as their pairs say it: K(r), and for each column read the encoded values (null: no pair).
-
-    `ask` asks PostgreSQL for the values of expressions that are not computed here; rows made of these have the same.
-    """
+    """Existing rows: K(r), and the encoded values of the columns read (null: no pair). `ask` asks PostgreSQL for
+    values."""
 
     keys: pa.Array
     columns: Mapping[ColumnId, pa.Array]
@@ -65,13 +63,12 @@ class StoredRows:
         return len(self.keys)
 
     def slice(self, start: int, length: int) -> "StoredRows":
-        """Some of the rows; orphans are of none of them."""
         columns = {column_id: values.slice(start, length) for column_id, values in self.columns.items()}
         return StoredRows(self.keys.slice(start, length), columns, self.orphans.slice(0, 0), self.ask)
 
 
 def stored_rows(page: Pairs, columns: Iterable[ColumnId], ask: Ask | None = None) -> StoredRows:
-    """The rows of `page`, which holds whole rows in key order; of other columns' pairs nothing is kept."""
+    """The rows of `page`, which holds whole rows in key order; pairs of other columns are dropped."""
     suffixes = pc.binary_slice(page.keys, -pairs.COLUMN.size, END)
     is_row = pc.equal(suffixes, pairs.COLUMN.pack(EXISTS))
     row_keys = pc.binary_slice(page.keys.filter(is_row), pairs.PREFIX.size, -pairs.COLUMN.size)
@@ -82,20 +79,19 @@ def stored_rows(page: Pairs, columns: Iterable[ColumnId], ask: Ask | None = None
     found = {}
     for column_id in columns:
         mask = pc.and_not(pc.equal(suffixes, pairs.COLUMN.pack(column_id)), is_orphan)
-        found[column_id] = _by_row(page.values.filter(mask), numbers.filter(mask), len(row_keys))
+        values = page.values.filter(mask)
+        count = len(row_keys)
+        if len(values) == count:
+            found[column_id] = values
+        elif not len(values):
+            found[column_id] = pa.nulls(count, pa.binary())
+        else:
+            found[column_id] = pc.scatter(values, numbers.filter(mask), max_index=count - 1)
     return StoredRows(row_keys, found, page.filter(is_orphan), ask)
 
 
-def _by_row(values: pa.Array, numbers: pa.Array, count: int) -> pa.Array:
-    if len(values) == count:
-        return values
-    if not len(values):
-        return pa.nulls(count, pa.binary())
-    return pc.scatter(values, numbers, max_index=count - 1)
-
-
 class RowReader:
-    """Turns pages of a scan into rows; a row that a page may have cut is kept back for the next one."""
+    """Turns pages of a scan into rows; keeps back a row that a page may have cut."""
 
     def __init__(self, columns: Iterable[ColumnId], ask: Ask | None = None) -> None:
         self._columns, self._ask = tuple(columns), ask
@@ -109,13 +105,11 @@ class RowReader:
         return stored_rows(joined.slice(0, last), self._columns, self._ask)
 
     def finish(self) -> StoredRows:
-        """The last row."""
         kept, self._kept = self._kept, concat([])
         return stored_rows(kept, self._columns, self._ask)
 
 
 def _last_row(page: Pairs) -> int:
-    """Where the last row that begins in `page` begins."""
     exists = pairs.COLUMN.pack(EXISTS)
     for place in range(len(page) - 1, -1, -1):
         if page.keys[place].as_py().endswith(exists):
@@ -124,7 +118,7 @@ def _last_row(page: Pairs) -> int:
 
 
 def encoded_column(descriptor: Descriptor, rows: StoredRows, column: Column) -> pa.Array:
-    """The encoded value each row has in a column; a missing pair reads as the fill value or NULL."""
+    """Each row's encoded value in a column; a missing pair reads as fill value or NULL."""
     if column.id in descriptor.primary_key:
         return key_columns(descriptor, rows.keys)[column.id]
     values = rows.columns[column.id]
@@ -148,12 +142,8 @@ def computed(
     *,
     to: pa.DataType,
 ) -> pa.Array:
-    """`of` the value of an expression of the schema for each row: what `pairs.computed` says, for all of them.
-
-    Python computes it row by row, or PostgreSQL for all of them at once (`StoredRows.ask`). Rows that are equal in the
-    one column it reads share one computation, and its outcome is handed out by Arrow. For a row that has no value:
-    `otherwise`, or `CannotDerive` when that is None.
-    """
+    """The value of an expression for each row (`pairs.computed`). Rows that are equal in the one column it reads share
+    one computation. Rows without a value get `otherwise`; None: raises `CannotDerive`."""
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
     encoded, places = [encoded_column(descriptor, rows, column) for column in columns], None
     if len(encoded) == 1:
@@ -181,7 +171,6 @@ def computed(
 def _evaluated(
     descriptor: Descriptor, expression: str, columns: Sequence[Column], encoded: Sequence[pa.Array], count: int
 ) -> Iterator[PyValue | SqlError]:
-    """The value that the evaluator finds for each of so many rows, or its error."""
     value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
     values = zip(*(listed(c.type, decode(c.type, e)) for c, e in zip(columns, encoded, strict=True)), strict=True)
     for row in values if columns else [()] * count:
@@ -199,7 +188,7 @@ def _answered(
     encoded: Sequence[pa.Array],
     count: int,
 ) -> Iterator[PyValue | SqlError]:
-    """PostgreSQL's answer for each of so many rows; equal ones are asked for once."""
+    """PostgreSQL's answer for each row; equal rows are asked for once."""
     ask = rows.ask
     assert ask is not None, f"nothing can be asked for {expression}"
     inputs = zip(*(one.to_pylist() for one in encoded), strict=True) if encoded else [()] * count
@@ -220,7 +209,7 @@ def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array], 
 
 
 def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) -> Pairs:
-    """The existence and column pairs of the rows, in no order."""
+    """The existence and column pairs of the rows, unordered."""
     start = pairs.prefix(descriptor, placement)
     empty = pa.repeat(pa.scalar(b"", pa.binary()), len(rows))
     parts = [Pairs(join(start, rows.keys, pairs.COLUMN.pack(EXISTS)), empty)]
@@ -231,10 +220,8 @@ def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) 
 
 
 def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
-    """Mask of the rows with an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
-
-    `now`: the rows exist; where the condition has no value, no entry was ever put (`pairs.entry_now`).
-    """
+    """Mask of the rows with an entry in `index`, None for all. Raises `CannotDerive`. `now`: the rows exist; where the
+    condition has no value, no entry was ever put (`pairs.entry_now`)."""
     if index.where is None:
         return None
     what, otherwise, masks = f"the condition of index {index.name}", False if now else None, []
@@ -249,7 +236,7 @@ def _is_true(value: PyValue) -> bool:
 
 
 def in_key_order(rows: StoredRows) -> StoredRows:
-    """The same rows, by K(r)."""
+    """The rows sorted by K(r)."""
     order = key_order(rows.keys)
     if order is None:
         return rows
@@ -257,7 +244,6 @@ def in_key_order(rows: StoredRows) -> StoredRows:
 
 
 def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
-    """The rows that a mask names; all of them without one."""
     if mask is None:
         return rows
     columns = {column_id: values.filter(mask) for column_id, values in rows.columns.items()}
@@ -265,10 +251,7 @@ def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
 
 
 def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """`pairs.index_entry` for all rows at once: the entries, in the rows' order, of those that have one.
-
-    Raises `CannotDerive`.
-    """
+    """The entries of the rows that have one (`pairs.index_entry`). Raises `CannotDerive`."""
     rows = chosen(rows, accepted(descriptor, index, rows))
     entries = entries_of(descriptor, placement, index, rows)
     at = pc.index(too_long(entries.keys), True).as_py()
@@ -279,12 +262,12 @@ def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, 
 
 
 def too_long(keys: pa.Array) -> pa.Array:
-    """Mask of the keys that no pair may have."""
+    """Mask of keys that are too long for a pair."""
     return pc.greater(pc.binary_length(keys), pairs.KEY_BYTES_MAX)
 
 
 def require_short_keys(descriptor: Descriptor, rows: StoredRows) -> None:
-    """`pairs.require_short_key` for all rows. Raises `KeyTooLong`."""
+    """Raises `KeyTooLong`."""
     longest = pc.max(pc.binary_length(rows.keys)).as_py() or 0
     at = pc.index(pc.binary_length(rows.keys), longest).as_py()
     if at >= 0:
@@ -292,7 +275,7 @@ def require_short_keys(descriptor: Descriptor, rows: StoredRows) -> None:
 
 
 def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """The entries of rows that the index accepts (`accepted`, `chosen`), in their order."""
+    """The entries of accepted rows, in their order."""
     keys = key_columns(descriptor, rows.keys) if set(index.column_ids) & set(descriptor.primary_key) else {}
     columns = [descriptor.column(c) for c in index.column_ids]
     plain = [key_of(c.type, keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c)) for c in columns]
@@ -312,11 +295,7 @@ def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, row
 def row_storages(
     descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int, placement: Placement | None = None
 ) -> pa.Array:
-    """The storage on which each row belongs under a placement (None: the one that is read).
-
-    It is what `pairs.row_bucket` says, for all of them; `rows` must have the placement's columns. The cluster began
-    with `storages`.
-    """
+    """Each row's storage under a placement (None: the one that is read), of a cluster that began with `storages`."""
     placement = placement or descriptor.placement
     types, values = _sharding_values(descriptor, rows, placement)
     found = buckets_of(placement.function, types, values, buckets)
@@ -324,7 +303,7 @@ def row_storages(
 
 
 def require_buckets(descriptor: Descriptor, rows: StoredRows, placement: Placement, buckets: int) -> None:
-    """Refuse rows that name a bucket there is none of: `pairs.require_bucket` for all. Raises `CannotDerive`."""
+    """Refuses rows with an invalid bucket. Raises `CannotDerive`."""
     if placement.function != CUSTOM:
         return
     _, (named,) = _sharding_values(descriptor, rows, placement)
@@ -338,7 +317,7 @@ def require_buckets(descriptor: Descriptor, rows: StoredRows, placement: Placeme
 def _sharding_values(
     descriptor: Descriptor, rows: StoredRows, placement: Placement
 ) -> tuple[list[SqlType], list[pa.Array]]:
-    """The types and values of the columns that say where rows lie."""
+    """Types and values of the columns that decide where rows lie."""
     key = placement.sharding_key or descriptor.primary_key
     keys = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
     columns = [descriptor.column(c) for c in key]

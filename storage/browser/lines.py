@@ -1,11 +1,11 @@
-"""Stored pairs in words, for people: whose pair a key is, and what its value says.
+"""Stored pairs in words.
 
     flights  id=7            exists
     flights  id=7            carrier      'AA'
     by_dest  dest='JFK'  ->  id=7                     (index entry)
     by_dest  dest='BOS'  ->  id=9         tombstone
 
-A pair that no element of the shown version explains is shown raw and marked, never hidden.
+A pair that the version does not explain is shown raw and marked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READ_BYTES_MAX = 4096
 
 @dataclass(frozen=True, slots=True)
 class PairLine:
-    """One pair as a page shows it. `element` is empty for a pair that nothing in this version explains."""
+    """One pair. `element` is "" for an unexplained one."""
 
     storage: int
     k: str
@@ -54,7 +54,7 @@ def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | No
 
 
 def short(value: bytes) -> bytes:
-    """A long value as one that ends after so many bytes: it is a text, since no other value is as long as that."""
+    """Cuts a long value, which is always a text."""
     if len(value) <= READ_BYTES_MAX:
         return value
     return value[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])

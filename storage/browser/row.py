@@ -1,12 +1,11 @@
-"""One row as it is stored: its pairs and its entries in every element, what is there, and what of it no query sees.
+"""One row as it is stored: its pairs and entries in every element, and which of them queries see.
 
     existence        there        visible
     column note      there        not known: the column is write-only
     index by_dest    no entry     not used: the index is write-only, and its fill has not come here
     index by_note    tombstone    removed while a fill ran, so that the fill does not put it again
 
-An entry is looked for where the row's values say it is. One that was left under values that the row no longer has is
-found by no look at the row; the audit finds it.
+Entries are looked up by the row's values. The audit finds entries under other values.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Stored = Mapping[bytes, Sequence[tuple[int, bytes | None]]]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The number of buckets of the cluster, and of the storages that it began with."""
+    """The number of buckets, and of the storages at the beginning."""
 
     buckets: int
     storages: int
@@ -56,10 +55,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a row lies under one placement: from its sharding key to a bucket, from the bucket to a storage.
-
-    None where nobody knows: there is no such row, and its key alone does not say.
-    """
+    """Where a row lies under one placement; None when its key alone does not say."""
 
     placement: Placement
     columns: str
@@ -71,12 +67,9 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A pair that the row has or could have.
-
-    `stored` is "live", "tombstone" or "none"; `why` (`_why`, or "of another row") says whether a query sees it, or why
-    not. `storage` is None for a pair that is nowhere. `belongs` is its storage by the rules. `other` is K(r), in
-    hexadecimal digits, of the row that a unique entry with this row's values belongs to; "" when it is this one.
-    """
+    """A pair that the row has or could have. `stored` is "live", "tombstone" or "none"; `why` says whether a query
+    sees it. `storage` is None for no pair, `belongs` its storage by the rules. `other` is K(r) in hex of another row
+    that owns this row's unique entry, or ""."""
 
     element: str
     name: str
@@ -94,13 +87,12 @@ class Slot:
 
     @property
     def is_misplaced(self) -> bool:
-        """A tombstone is where it was needed, and another row's entry where that row's is."""
         return self.stored == "live" and not self.other and self.belongs not in (None, self.storage)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row under one version of its table. `exists`: a query of that version finds it."""
+    """A row under one version of its table. `exists`: queries of that version find it."""
 
     key: bytes
     exists: bool
@@ -109,10 +101,7 @@ class Shown:
 
 
 def read_row(descriptor: Descriptor, key: bytes, stored: Stored) -> StoredRow:
-    """The row as the public placement has it; without a column when it is not there.
-
-    A tombstone on one storage says nothing of a live pair on another.
-    """
+    """The row in the public placement; without columns when it does not exist."""
     start = prefix(descriptor, descriptor.placement.id)
     pairs = sorted((k, _live(places)) for k, places in stored.items() if k.startswith(start + key))
     found = [row for row in rows_of(descriptor, descriptor.placement, pairs) if row.key == key]
@@ -124,20 +113,20 @@ def _live(places: Iterable[tuple[int, bytes | None]]) -> bytes | None:
 
 
 def ranges(descriptor: Descriptor, key: bytes) -> list[tuple[bytes, bytes]]:
-    """The key range of the row's own pairs under each placement: lower end included, upper end not."""
+    """The key range [low, high) of the row's own pairs under each placement."""
     starts = [prefix(descriptor, placement.id) + key for placement in descriptor.placements]
     return [(place(start), place(after(start))) for start in starts]
 
 
 def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:
-    """The keys of the entries that the row has or could have, whatever its indexes' conditions say of it."""
+    """Keys of all entries that the row may have."""
     return [entry_pair(descriptor, p, i, row)[0] for p in descriptor.placements for i in descriptor.indexes]
 
 
 def row_shown(
     descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout, answers: Answers = NO_ANSWERS
 ) -> Shown:
-    """Everything of one row, from its pairs: those in `ranges`, and those of `entry_keys`."""
+    """Everything of one row, from its pairs in `ranges` and `entry_keys`."""
     row = read_row(descriptor, key, stored)._replace(answers=answers)
     existence = column_key(prefix(descriptor, descriptor.placement.id), key)
     exists = _live(stored.get(existence, ())) is not None
@@ -170,10 +159,8 @@ def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The element that a pair is of. `accepts`: its condition, if it has one, is true of the row.
-
-    `has_row`: the row exists in the pair's placement. `row`: K(r) of the row whose pair it should be.
-    """
+    """The element of a pair. `accepts`: its condition is true; `has_row`: the row exists in its placement; `row`:
+    K(r)."""
 
     element: str
     name: str
@@ -187,7 +174,6 @@ class _Owner:
 
 
 def _row_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Stored) -> Iterator[Slot]:
-    """The row's existence and its columns."""
     start = prefix(descriptor, home.placement.id)
     table = _Owner("row", descriptor.name, descriptor.state, False, Kind.TABLE, row.key)
     existence = column_key(start, row.key)
@@ -201,7 +187,6 @@ def _row_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Store
 
 
 def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Stored, layout: Layout) -> Iterator[Slot]:
-    """The row's entries."""
     for index in descriptor.indexes:
         if index.state is State.ABSENT:
             continue
@@ -216,7 +201,7 @@ def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Sto
 
 
 def _is_accepted(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """True unless the index is partial and its condition is not true of the row, or has no value."""
+    """False when a partial index's condition is not true or has no value."""
     try:
         return accepts(descriptor, index, row)
     except CannotDerive:
@@ -229,7 +214,11 @@ def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored
     made = (owner.element, owner.name, owner.state, owner.filling, home.placement.id, segments)
     for storage, value in stored.get(key, ()):
         found = "live" if value is not None else "tombstone"
-        shown = tuple(_value(descriptor, owner, value)) if value else ()
+        shown = (
+            tuple(key_values(descriptor, value) if owner.column is None else value_segments(owner.column, value))
+            if value
+            else ()
+        )
         other = value.hex() if value and owner.column is None and value != owner.row else ""
         why = "of another row" if other else _why(owner, home, found)
         says = _says(owner, value, segments, shown)
@@ -238,13 +227,8 @@ def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored
         yield Slot(*made, (), _reads_as(descriptor, owner), "none", _why(owner, home, "none"), None, home.storage)
 
 
-def _value(descriptor: Descriptor, owner: _Owner, value: bytes) -> list[Segment]:
-    """A column's value, or the row that a unique entry belongs to."""
-    return key_values(descriptor, value) if owner.column is None else value_segments(owner.column, value)
-
-
 def _says(owner: _Owner, value: bytes | None, key: Sequence[Segment], shown: Sequence[Segment]) -> str:
-    """A row exists, a column has its value, an entry has values of its row, and leads to it."""
+    """The meaning of the pair: a row exists, a column's value, an entry's row."""
     if owner.kind is Kind.TABLE:
         return "" if value is None else "exists"
     if owner.column is not None:
@@ -255,7 +239,7 @@ def _says(owner: _Owner, value: bytes | None, key: Sequence[Segment], shown: Seq
 
 
 def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:
-    """The value that a column reads as without a pair."""
+    """The value that a column without a pair reads as."""
     if owner.column is None:
         return ""
     text = text_of(descriptor, owner.column.id, missing_value(owner.column))
@@ -263,7 +247,7 @@ def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:
 
 
 def _why(owner: _Owner, home: Home, found: str) -> str:
-    """The reason why a query sees the pair or does not; of a pair that is not there, why that is right, or is not."""
+    """Why a query sees the pair or not; of a missing pair, why that is right or wrong."""
     if found == "tombstone":
         return found
     is_placed = home.placement.state is State.PUBLIC
@@ -287,7 +271,7 @@ def _why(owner: _Owner, home: Home, found: str) -> str:
 
 
 def _stray_slots(descriptor: Descriptor, home: Home, key: bytes, stored: Stored) -> Iterator[Slot]:
-    """Pairs of the row that no element of this version explains."""
+    """Pairs of the row that no element explains."""
     start = prefix(descriptor, home.placement.id) + key
     known = {EXISTS, *(column.id for column in descriptor.stored_columns if column.state is not State.ABSENT)}
     for pair, places in stored.items():
@@ -302,7 +286,7 @@ def _stray_slots(descriptor: Descriptor, home: Home, key: bytes, stored: Stored)
 
 
 def key_of(descriptor: Descriptor, texts: Iterable[str]) -> bytes:
-    """K(r) from the texts of its values, in key order. Raises `ValueError` with which one cannot be."""
+    """K(r) from texts in key order. Raises `ValueError`."""
     given = list(texts)
     columns = descriptor.key_columns
     if len(given) != len(columns):
@@ -313,5 +297,5 @@ def key_of(descriptor: Descriptor, texts: Iterable[str]) -> bytes:
 
 
 def key_texts(descriptor: Descriptor, key: bytes) -> list[str]:
-    """The values of K(r) as text. Raises `encoding.Undecodable`."""
+    """The values of K(r) as texts. Raises `encoding.Undecodable`."""
     return [text_of(descriptor, column, data) or "" for column, data in key_parts(descriptor, key).items()]

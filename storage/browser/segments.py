@@ -1,11 +1,11 @@
-"""A key cut into what it is made of, each piece with what it says.
+"""A key cut into its parts.
 
     k                     c
     0001 0000 01 80..07   0000
     P    I    K           C
     1    rows id = 7      exists
 
-An index entry has the indexed values (V) after its index, and K(r) after those unless it is a unique one's.
+An index entry has the indexed values (V) after its index, then K(r) unless it is unique.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAYS_CHARS_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`part` is "placement", "index", "value", "key", "column" or "unknown"; `says` what the bytes mean."""
+    """`part` is "placement", "index", "value", "key", "column" or "unknown"; `says` is its meaning."""
 
     part: str
     hex: str
@@ -33,7 +33,7 @@ class Segment:
 
 
 def key_segments(descriptor: Descriptor, key: bytes) -> list[Segment]:
-    """The pieces of a key under one version of its table; one unknown piece when it is no key of that version."""
+    """The parts of a key under one version of its table; one unknown part when it is no key of it."""
     try:
         name = name_of(descriptor, key)
     except StrayKey as why:
@@ -59,12 +59,10 @@ def key_segments(descriptor: Descriptor, key: bytes) -> list[Segment]:
 
 
 def key_values(descriptor: Descriptor, row_key: bytes) -> list[Segment]:
-    """The pieces of K(r)."""
     return list(_values("key", [(column, False) for column in descriptor.key_columns], row_key))
 
 
 def value_segments(column: Column, value: bytes) -> list[Segment]:
-    """The one piece that a column pair's value is."""
     return list(_values("value", [(column, False)], value))
 
 

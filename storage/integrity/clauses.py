@@ -8,8 +8,8 @@
     C6  every public constraint holds
     C7  nothing else is there; tombstones only while the element's change goes on
 
-C1, C3, C5 and C7 forbid orphans (too much), C2, C4 and C6 demand integrity (too little).
-During a change the same pairs must satisfy every version in force.
+C1, C3, C5 and C7 forbid orphans (too much), C2, C4 and C6 demand integrity (too little). During a change the same
+pairs must satisfy every version in force.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,28 +50,22 @@ Pairs = Mapping[bytes, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Referenced:
-    """A table that foreign keys refer to, as they find it: one of its versions, its pairs on storage 1, 2, ..
-
-    Any version in force will do: what foreign keys depend on does not change while they are there. `first` is the
-    number of storages that the cluster began with (None: all that there are).
-    """
+    """A referenced table: one of its versions in force, its pairs on storage 1, 2, .. What foreign keys need is the
+    same in all versions. `first`: storages at the cluster's beginning (None: all)."""
 
     descriptor: Descriptor
     storages: Sequence[Pairs]
     first: int | None = None
 
     def has(self, place: Place, buckets: int) -> bool:
-        """True when the pair is there, and no tombstone."""
+        """True when the pair exists and is no tombstone."""
         count = self.descriptor.placement.storage_count(self.first or len(self.storages))
         return self.storages[storage_of(place.bucket, count, buckets) - 1].get(place.key) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Violation:
-    """One clause broken by one key of one storage (0: by the table as a whole); a verification shows the offender.
-
-    `sqlstate`: why an expression of the schema has no value for the row, when that is what is wrong.
-    """
+    """One clause broken by one key of one storage (0: by the table). `sqlstate`: why an expression has no value."""
 
     clause: str
     storage: int
@@ -94,13 +88,9 @@ def check(
     first: int | None = None,
     answers: Answers = NO_ANSWERS,
 ) -> list[Violation]:
-    """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`.
-
-    `unfinished` names public elements whose change has not ended: tombstones of theirs are allowed still.
-    `referenced` are the tables that its foreign keys refer to, itself apart; without one, C6 can't be judged. `first`
-    is the number of storages that the cluster began with (None: all that there are). `answers` are PostgreSQL's for
-    the rows. Raises `Unanswered`.
-    """
+    """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`. `unfinished`:
+    public elements that may have tombstones still. `referenced`: the tables of its foreign keys but itself; without
+    one, C6 is not judged. `first`: storages at the cluster's beginning. Raises `Unanswered`."""
     table = _Table(descriptor, storages, unfinished, buckets, first or len(storages), answers)
     tables = {descriptor.table_id: Referenced(descriptor, storages, first)} | {
         r.descriptor.table_id: r for r in referenced
@@ -117,12 +107,11 @@ def element_label(element: Column | Index | Placement) -> str:
 
 
 def label(kind: Kind, number: int) -> str:
-    """The name in `unfinished` of the element of this kind that has this id."""
     return f"{kind.family.value} {number}"
 
 
 def owner_words(descriptor: Descriptor, owner: bytes) -> str:
-    """The row that an entry says it is of, for people, whatever bytes stand in its place."""
+    """The row of an entry, in words, whatever its bytes."""
     try:
         return row_named(descriptor, owner)
     except Undecodable:
@@ -134,7 +123,7 @@ Copies = dict[int, StoredRow]
 
 
 class _Table:
-    """The pairs of a table read once: rows by placement, names of all keys."""
+    """The pairs of a table: rows by placement, names of all keys."""
 
     def __init__(
         self,
@@ -157,7 +146,7 @@ class _Table:
         return storage_of(bucket, placement.storage_count(self.first), self.buckets)
 
     def pairs_that_belong_nowhere(self) -> Iterable[Violation]:
-        """C1, C3, C5, C7: what is there and should not be."""
+        """C1, C3, C5, C7: too much."""
         for number, pairs in enumerate(self.storages, 1):
             for key, value in pairs.items():
                 broken = self._orphan(number, key, value)
@@ -220,7 +209,7 @@ class _Table:
         return None
 
     def _stale_copy(self, placement: Placement, name: PairName, value: bytes) -> tuple[str, str] | None:
-        """A placement that is not read holds copies: each pair as the row has it now where it is read."""
+        """A placement that is not read holds current copies."""
         assert name.row_key is not None
         words = partial(row_named, self.descriptor, name.row_key)
         rows = self.rows[self.descriptor.placement.id].get(name.row_key, {}).values()
@@ -258,7 +247,6 @@ class _Table:
         row: StoredRow,
         words: Callable[[], str],
     ) -> tuple[str, str] | None:
-        """Why an entry that is there is not the row's."""
         if index_values(self.descriptor, index, row) != name.values:
             why = "index {index} has an entry for {row} with values the row no longer has"
             return "C5", Sentence(why, index=index.name, row=words())
@@ -281,7 +269,7 @@ class _Table:
 
 
 def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Referenced]) -> Iterable[Violation]:
-    """C2, C4, C6: what should be there and is not."""
+    """C2, C4, C6: too little."""
     if placement.state is not State.PUBLIC or table.descriptor.state is State.ABSENT:
         return
     for copies in table.rows[placement.id].values():
@@ -295,7 +283,7 @@ def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Ref
 
 
 def _repeated(table: _Table, placement: Placement) -> Iterable[Violation]:
-    """C6 by a primary key that comes on several storages; where it says which is the row's, the others are astray."""
+    """C6 by a primary key on several storages; where it determines the storage, the others are astray."""
     if table.descriptor.is_home_in_key:
         return
     for row_key, copies in table.rows[placement.id].items():
@@ -304,7 +292,7 @@ def _repeated(table: _Table, placement: Placement) -> Iterable[Violation]:
 
 
 def repeated_row(descriptor: Descriptor, row_key: bytes) -> Violation:
-    """The violation by a row that exists on several storages."""
+    """The violation by a row on several storages."""
     key = column_key(prefix(descriptor, descriptor.placement.id), row_key)
     why = "{row} is there more than once, on different storages"
     return Violation("C6", 0, key, Sentence(why, row=row_named(descriptor, row_key)))
@@ -330,7 +318,7 @@ def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number
 
 
 def _broken(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Violation]:
-    """C6 by one row: NOT NULL and CHECK, those that are relied on."""
+    """C6 by one row: public NOT NULL and CHECK."""
     for broken in constraint_violations(descriptor, row):
         column = broken.column if broken.constraint is None else None
         is_missing = column is not None and column.id not in row.columns  # C2 says so

@@ -1,11 +1,11 @@
-"""The constraints that one row breaks: the one answer for statements, verification, audits and the clauses.
+"""The constraints that one row breaks, for statements, verification, audits and the clauses.
 
     constraint                     broken by
     NOT NULL, of a column          NULL there, or no pair where a missing one reads as NULL
     CHECK (expression)             a row for which it is false; NULL is not false, and no value at all breaks it too
 
-They are enforced from write-only on and relied on in public (C6). FOREIGN KEY and unique indexes are no matter of
-one row: they are judged where other rows can be seen (`storage.integrity.references`).
+Enforced from write-only on, relied on in public (C6). FOREIGN KEY and unique indexes need other rows:
+`storage.integrity.references`.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,8 @@ from storage.pairs import CannotDerive, StoredRow, computed, encoded_value
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A constraint that a row breaks: a column's own NOT NULL (`constraint` is None), or one that has a name.
-
-    `why` goes on from the row's name: "has NULL in age, which is NOT NULL". `cannot`: CHECK had no value at all.
-    """
+    """A constraint that a row breaks; None: a column's own NOT NULL. `why` follows the row's name: "has NULL in age,
+    which is NOT NULL". `cannot`: CHECK had no value."""
 
     state: State
     why: str
@@ -35,7 +33,7 @@ class Broken:
 
 
 def constraint_violations(descriptor: Descriptor, row: StoredRow) -> list[Broken]:
-    """Every constraint in write-only or public that `row` breaks, as it is (or would be) stored."""
+    """Every write-only or public constraint that `row` breaks."""
     found = [*_nulls(descriptor, row)]
     for constraint in descriptor.constraints:
         if rule(constraint.kind, constraint.state).insert is Write.ENFORCE:
@@ -44,7 +42,7 @@ def constraint_violations(descriptor: Descriptor, row: StoredRow) -> list[Broken
 
 
 def _nulls(descriptor: Descriptor, row: StoredRow) -> Iterator[Broken]:
-    """NULLs in columns that are NOT NULL themselves."""
+    """NULLs in NOT NULL columns."""
     for column in descriptor.stored_columns:
         if column.not_null and column.state is State.PUBLIC and _is_null(descriptor, row, column):
             why = Sentence("has NULL in {column}, which is NOT NULL", column=column.name)

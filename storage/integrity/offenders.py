@@ -1,10 +1,8 @@
-"""Rows that break a rule of the schema, named for people: which ones, and by which values.
+"""Rows that break a rule, in words and as an `Offender`, cells of a table.
 
 row id = 3 with (age) = (16) breaks constraint adult
 row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
 row id = 7 with (dest) = ('XXX') breaks constraint to_airport: no row of airports has (code) = ('XXX')
-
-An `Offender` is the same as cells of a table.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,10 +26,7 @@ Cells = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """A row that breaks a rule: its primary key, and the values that matter.
-
-    Of a duplicate also the primary key of the row that has the same values.
-    """
+    """A row that breaks a rule: its primary key, the values that matter, and a duplicate's other primary key."""
 
     key: Cells
     values: Cells
@@ -39,13 +34,13 @@ class Offender:
 
 
 def broken_row(descriptor: Descriptor, key: bytes, values: Iterable[tuple[Column, bytes]] = ()) -> Offender:
-    """A row by its encoded key, with encoded values of columns that a rule read."""
+    """A row by encoded key, with encoded values."""
     shown = {column.name: _literal(column.type, encoding.decode(column.type, data)[0]) for column, data in values}
     return Offender(_key_cells(descriptor, key), shown)
 
 
 def duplicate_rows(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> Offender:
-    """Two rows as `duplicate_words` names them: the second is what is too much."""
+    """Two rows; the second is too much."""
     shown = zip(index.column_ids, _decoded(descriptor, index, values), strict=True)
     cells = {descriptor.column(c).shown: _literal(descriptor.column(c).type, value) for c, value in shown}
     return Offender(_key_cells(descriptor, second), cells, _key_cells(descriptor, first))
@@ -58,18 +53,16 @@ def _key_cells(descriptor: Descriptor, key: bytes) -> Cells:
 
 
 def row_named(descriptor: Descriptor, key: bytes) -> Sentence:
-    """A row by its primary key; the value `key` is the key's text alone."""
+    """A row by its primary key; the value `key` is the key's text."""
     texts = (str(text_of(descriptor, column, data)) for column, data in key_parts(descriptor, key).items())
     return Sentence("{words}", words=row_words(descriptor, key), key=", ".join(texts))
 
 
 def broken_words(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence:
-    """A row and the constraint it breaks."""
     return Sentence("{offender} {why}", offender=offender(descriptor, row, broken), why=broken.why)
 
 
 def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence:
-    """The row by its key, and the values that a CHECK read."""
     words, constraint = row_named(descriptor, row.key), broken.constraint
     if constraint is None or constraint.rule != CHECK or constraint.expression is None:
         return words
@@ -79,12 +72,12 @@ def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence
 
 
 def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> list[tuple[Column, bytes]]:
-    """The columns that a constraint reads, with their encoded values in the row."""
+    """A row's encoded values in the columns of a constraint."""
     return [(descriptor.column(c), encoded_value(descriptor, row, c)) for c in sorted(reads(constraint))]
 
 
 def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> str:
-    """Two rows, by their keys, that have the same encoded values in a unique index."""
+    """Two rows with the same values in a unique index."""
     return Sentence(
         "{row} and {other} have the same {what} {values} in unique index {index}",
         row=row_named(descriptor, first),
@@ -98,7 +91,7 @@ def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: 
 def dangling_words(
     descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, row: StoredRow, values: Sequence[bytes]
 ) -> str:
-    """A row that refers to one which is not there: `values` are encoded, in the order of the foreign key's columns."""
+    """A row whose reference is missing: `values` are encoded, in the foreign key's order."""
     typed = [
         encoding.decode(descriptor.column(column).type, value)[0]
         for column, value in zip(foreign_key.columns, values, strict=True)

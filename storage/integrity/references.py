@@ -1,21 +1,17 @@
-"""Foreign keys over pairs: what a row refers to, and which pair says that it is there.
+"""Foreign keys over pairs: what a row refers to, and which pair says that it exists.
 
     flights (dest) -> airports (code)     a flight refers to the values of its dest, encoded; NULL refers to nothing
-    code is the primary key               the airport is there when the pair `exists` of K(r) = these values is
+    code is the primary key               the airport exists when the pair `exists` of K(r) = these values does
     code is unique by an index            .. when the index has an entry with these values
 
-Both are one key on one storage, found without a search: statements of nodes, verification, audits, the clauses and the
-lab ask here. Values refer as MATCH SIMPLE says: one NULL among several, and the row refers to nothing.
+Both are one key on one storage. MATCH SIMPLE: one NULL, and the row refers to nothing. A foreign key is enforced from
+write-only on by both tables: referring rows (`asked`) and lost ones (`lost`). It is relied on when public (C6).
 
-A foreign key is enforced from write-only on, by both tables: rows that refer are refused when nothing is there
-(`asked`), and rows that are referred to are not taken away (`lost`). It is relied on when it is public (C6).
-
-A statement meets a list of *demands*, the same for everybody who writes rows; how they are looked up is the
-writer's own matter:
+A statement meets a list of *demands*, the same for all writers, who look them up their own way:
 
     rows before and after     demands
     -        flight 1, LAX    an airport has LAX
-    flight 2, CDG -> CDG      none: as in PostgreSQL, a row that refers to what it referred to is not asked again
+    flight 2, CDG -> CDG      none: as in PostgreSQL, an unchanged reference is not checked again
     airport LAX -> -          no flight refers to LAX
 """
 
@@ -40,30 +36,30 @@ Change = tuple[StoredRow | None, StoredRow | None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pair that is there if, and only if, a row with certain values is."""
+    """The pair that exists if, and only if, a row with certain values does."""
 
     bucket: int
     key: bytes
 
 
 def is_enforced(constraint: Constraint) -> bool:
-    """True when statements must obey it: from write-only on."""
+    """True from write-only on."""
     return rule(constraint.kind, constraint.state).insert is Write.ENFORCE
 
 
 def values_of(descriptor: Descriptor, columns: Collection[ColumnId], row: StoredRow) -> Values | None:
-    """The values of a row in these columns; None when one is NULL."""
+    """A row's values in these columns; None when one is NULL."""
     found = tuple(key_value(descriptor, row, column) for column in columns)
     return None if encoding.NULL in found else found
 
 
 def refers_to(descriptor: Descriptor, foreign_key: Constraint, row: StoredRow) -> Values | None:
-    """The values that a row's foreign key refers to, in the order of its columns; None: to nothing."""
+    """The values that a row refers to, in column order; None: to nothing."""
     return values_of(descriptor, foreign_key.columns, row)
 
 
 def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, buckets: int) -> Place:
-    """Where the referenced table says whether it has a row with these values."""
+    """The pair of the referenced table that says whether a row has these values."""
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
     index = index_referred_by(referenced, foreign_key)
     if index is None:
@@ -76,10 +72,8 @@ def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, bu
 
 
 def index_referred_by(referenced: Descriptor, foreign_key: Constraint) -> Index | None:
-    """The unique index whose entry says that a row is there; None: its own pair does.
-
-    The primary key's does not where rows are spread by other columns: its guard has one place for all storages.
-    """
+    """The unique index whose entry says it; None: the row's own pair. Where rows are spread by other columns the
+    primary key's guard says it: it has one place for all storages."""
     if foreign_key.index != PRIMARY:
         return referenced.index(foreign_key.index)
     if referenced.is_home_in_key:
@@ -94,10 +88,8 @@ def index_referred_by(referenced: Descriptor, foreign_key: Constraint) -> Index 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A demand of a foreign key on the other table: that a row has `values`, or that none refers to them.
-
-    `row` numbers the first changed row that is concerned; `how` is what ON DELETE or ON UPDATE says of it.
-    """
+    """Another table must have a row with `values`, or no row that refers to them. `row` numbers the first changed row
+    concerned; `how` is its ON DELETE or ON UPDATE."""
 
     row: int
     constraint: Constraint
@@ -106,32 +98,29 @@ class Demand:
 
     @property
     def wants_row(self) -> bool:
-        """True when a row must be there; else none may refer."""
+        """True when a row must exist."""
         return self.constraint.rule == FOREIGN_KEY
 
     @property
     def sqlstate(self) -> str:
-        """The code under which it is refused when it is not met: 23503, and 23001 where RESTRICT asks."""
+        """23503, or 23001 for RESTRICT."""
         return RESTRICT_VIOLATION if self.how == RESTRICT else FOREIGN_KEY_VIOLATION
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """The order in which those that are not met are reported: as PostgreSQL's triggers fire."""
+        """The order of reports, as PostgreSQL's triggers fire."""
         return self.row, self.wants_row, self.constraint.id
 
 
 def enforced(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """Those of a table's foreign keys, or of what refers to it, that its statements must obey."""
+    """The foreign keys of a table, and to it, that its statements must obey."""
     return tuple(filter(is_enforced, constraints))
 
 
 def demands(
     descriptor: Descriptor, changed: Sequence[Change], among: Iterable[Constraint] | None = None
 ) -> list[Demand]:
-    """All demands on a statement that has changed these rows, in the order in which they are reported.
-
-    `among`: only by these constraints; else by all that this version enforces.
-    """
+    """All demands on a statement with these changes, in the order of reports; `among`: only by these constraints."""
     if among is None:
         among = enforced((*descriptor.foreign_keys, *descriptor.referenced_by))
     found = (
@@ -143,7 +132,7 @@ def demands(
 
 
 def asked(descriptor: Descriptor, foreign_key: Constraint, changed: Iterable[Change]) -> Iterator[Demand]:
-    """Demands of new rows, and of rows that refer to something else than before; each once."""
+    """Demands of new rows and changed references; each once."""
     seen: set[Values | None] = {None}
     for number, (before, after) in enumerate(changed):
         values = None if after is None else refers_to(descriptor, foreign_key, after)
@@ -155,11 +144,8 @@ def asked(descriptor: Descriptor, foreign_key: Constraint, changed: Iterable[Cha
 
 
 def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Change]) -> Iterator[Demand]:
-    """The values that a statement took away: nothing may refer to them when it ends.
-
-    NO ACTION looks at what is there in the end: a row that takes over the values of another one is as good, a new one
-    too. RESTRICT looks at each row by itself.
-    """
+    """Values that a statement took away, to which no row may refer at its end. NO ACTION accepts another row with the
+    values; RESTRICT looks at each row by itself."""
     taken_away: dict[Values, Demand] = {}
     has: set[Values | None] = set()
     for number, (before, after) in enumerate(changed):
@@ -174,7 +160,7 @@ def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Chang
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """Why a demand is not met: `row` still refers to what was lost; None: no row has the values."""
+    """Why a demand is not met: `row` still refers to lost values; None: no row has them."""
 
     row: StoredRow | None = None
 
@@ -187,15 +173,12 @@ def why_unmet(
     rows: Callable[[], Iterable[StoredRow]],
     buckets: int = BUCKETS,
 ) -> Unmet | None:
-    """Why the other table is not as a demand wants it; None when it is.
-
-    `has` says whether a pair is there, and no tombstone; `rows` are those of the other table that may refer.
-    """
+    """Why a demand is not met; None when it is. `has` tells whether a pair exists; `rows` of the other table may
+    refer."""
     if demand.wants_row:
         return None if has(place_of(other, demand.constraint, demand.values, buckets)) else Unmet()
     return next((Unmet(row) for row in rows() if refers_still(other, demand, row)), None)
 
 
 def refers_still(child: Descriptor, demand: Demand, row: StoredRow) -> bool:
-    """True when a row of the table that refers has the values that were lost."""
     return values_of(child, demand.constraint.reference_columns, row) == demand.values

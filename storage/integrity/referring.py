@@ -1,4 +1,4 @@
-"""The way to rows that refer to something that is deleted: the planner says what it costs, nodes do it.
+"""Finds rows that refer to a deleted one: the planner warns of the cost, nodes do it.
 
 an index begins with all columns of the foreign key   a key range holds just these rows
 .. with some of them                                  a key range holds all rows with the values of those
@@ -15,10 +15,8 @@ from catalog.elements import ColumnId, Index
 def way_to(
     referring: Descriptor, columns: Collection[ColumnId], indexes: Iterable[Index]
 ) -> tuple[Index | None, tuple[ColumnId, ...]]:
-    """One of `indexes`, or None for the primary key, and those of `columns` that it begins with: as many as can be.
-
-    A partial index is none: it does not have all rows.
-    """
+    """The best of `indexes`, or None for the primary key, and those of `columns` with which it begins. Not a partial
+    one, which lacks rows."""
     ways: list[tuple[Index | None, tuple[ColumnId, ...]]] = [(None, referring.primary_key)]
     ways += [(index, index.column_ids) for index in indexes if index.where is None]
     leading = [(index, tuple(takewhile(columns.__contains__, theirs))) for index, theirs in ways]

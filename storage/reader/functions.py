@@ -1,15 +1,14 @@
 """Functions of pg_catalog that a user's text may call: an allow list.
 
-Volatility alone is the wrong line. Among PostgreSQL's stable functions are `table_to_xml`, which reads any table, and
-`pg_prepared_statement`, which shows the statements of other clients. So of the functions that are not immutable only
-those written below are allowed:
+Volatility alone is no boundary: the stable `table_to_xml` reads any table, `pg_prepared_statement` shows other
+clients' statements.
 
     immutable    allowed, unless it takes a value that only the server has (`internal`) or is in `IMMUTABLE_REFUSED`
     stable       allowed where `STABLE` names it
     volatile     allowed where `VOLATILE` names it
 
-Who and where functions (`current_user`, `pg_backend_pid`) are not here: the server would answer for the node's session
-instead of the client's. TZ stands for `timestamp with time zone`, TS for `timestamp without time zone`.
+`current_user`, `pg_backend_pid` and the like would answer for the node's session. TZ stands for `timestamp with time
+zone`, TS for `timestamp without time zone`.
 """
 
 

@@ -1,11 +1,10 @@
-"""SQL that makes the reader role, and what it takes from everyone so that the role has nothing but its allow list.
+"""SQL that makes the reader role and revokes all but its allow list.
 
     session of a node   owner of the pairs   SET LOCAL ROLE schemalab_reader   the user's text   RESET ROLE
 
-Privileges protect the pairs, so a hole in a check of texts shows public columns only. In a database of Schema Lab's own
-every privilege that PostgreSQL gives to PUBLIC goes: EXECUTE on functions of pg_catalog (given back by the allow list),
-SELECT on catalogs, USAGE on `public`, `information_schema` and languages. In a database of somebody else's that would
-take functions from its other users, so there the role has what PUBLIC has, and the texts are checked instead.
+Privileges protect the pairs, so a hole in a check of texts shows public columns only. In our own database all
+privileges of PUBLIC are revoked: functions of pg_catalog, catalogs, `public`, `information_schema`, languages. In a
+database of somebody else's the role has what PUBLIC has, and texts are checked instead.
 """
 
 from storage.reader.functions import IMMUTABLE_REFUSED, OF_THE_SERVER, STABLE, VOLATILE

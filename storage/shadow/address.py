@@ -1,4 +1,4 @@
-"""Where the shadow is: beside the store, with `_shadow` behind its name, or where `SHADOW_DATABASE_URL` says."""
+"""The shadow's address: beside the store, with suffix `_shadow`, or `SHADOW_DATABASE_URL`."""
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -7,7 +7,6 @@ ENDING = "_shadow"
 
 
 def address_of(store: str, chosen: str = "") -> str:
-    """The shadow of the store at this address: the one that was chosen, or the one beside it."""
     if chosen:
         return chosen
     name = str(conninfo_to_dict(store).get("dbname") or "")

@@ -1,13 +1,11 @@
-"""SQL that leads the shadow from what it shows to what it is to show: in place, so that oids stay. Pure.
+"""SQL that alters the shadow in place, so that oids stay. Pure.
 
-    what goes     views, foreign keys, CHECKs, keys, columns, tables: by their old names
-    what is renamed
-    what comes    tables, columns, types, keys, CHECKs, foreign keys, views, comments: by their new names
+    drops      views, foreign keys, CHECKs, keys, columns, tables: by their old names
+    renames
+    adds       tables, columns, types, keys, CHECKs, foreign keys, views, comments: by their new names
 
-A column that comes back stands behind all others in PostgreSQL, so those behind it in the table come anew as well.
-What depends on a column that comes anew, or that gets another type, goes before and comes after it.
-
-PostgreSQL may refuse a default, an identity, an index or a constraint. Such a piece of a table can be left out.
+A column that is added again stands last in PostgreSQL, so those behind it are added again, too, and what depends on
+them. PostgreSQL may refuse a default, identity, index or constraint: such a piece is left out.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ Tables = Mapping[int, ShownTable]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A view that the shadow has, by what is remembered of it."""
+    """A view that the shadow has."""
 
     revision: int
     name: str
@@ -45,7 +43,7 @@ DEFAULT, IDENTITY, KEY, CHECK, REFERENCE = "default", "identity", "index", "chec
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a table that can be left out: its kind, and the number of its column or its own."""
+    """A part that can be left out: its kind, and the number of its column or its own."""
 
     table_id: int
     kind: str
@@ -55,7 +53,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A statement; of a `piece`, if it fails, nothing is left but what `otherwise` does."""
+    """A statement; of a `piece`, `otherwise` is what remains after a failure."""
 
     sql: str
     piece: Piece | None = None
@@ -63,7 +61,7 @@ class Step:
 
 
 def script(steps: Iterable[Step]) -> list[str]:
-    """The steps as statements that leave out by themselves what PostgreSQL does not take."""
+    """Statements that leave out what PostgreSQL refuses."""
     return [step.sql if step.piece is None else f"DO {literal(_or_nothing(step))}" for step in steps]
 
 
@@ -73,7 +71,6 @@ def _or_nothing(step: Step) -> str:
 
 
 def without(table: ShownTable, pieces: Collection[Piece]) -> ShownTable:
-    """The table without these pieces of it."""
     lacking = {(piece.kind, piece.number) for piece in pieces}
 
     def left(column: ShownColumn) -> ShownColumn:
@@ -92,14 +89,12 @@ def without(table: ShownTable, pieces: Collection[Piece]) -> ShownTable:
 
 @dataclass(frozen=True)
 class Pair:
-    """A table before and after."""
-
     old: ShownTable
     new: ShownTable
 
     @property
     def kept(self) -> frozenset[int]:
-        """Numbers of the columns that stay: those from the first on that stand in the same order."""
+        """Numbers of columns that stay: the first ones in the same order."""
         there, kept = {column.number for column in self.old.columns}, []
         for column in self.new.columns:
             if column.number not in there:
@@ -109,7 +104,7 @@ class Pair:
 
     @property
     def unsteady(self) -> frozenset[int]:
-        """Numbers of columns that end, come anew or get another type."""
+        """Numbers of columns that end, are added again or get another type."""
         kept = self.kept
         types = {column.number: column.type for column in self.new.columns}
         return frozenset(
@@ -121,7 +116,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """The beginning of an ALTER, the old and the new name; and of which piece, if that may be left out."""
+    """The beginning of an ALTER, old and new name, and the piece it is of."""
 
     begins: str
     old: str
@@ -131,8 +126,6 @@ class Rename:
 
 @dataclass
 class Alters:
-    """The statements, in the order in which they have to be executed."""
-
     old: Tables
     new: Tables
     had: Mapping[int, Known]
@@ -192,7 +185,7 @@ class Alters:
             self._add_reference(table, reference)
 
     def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[Step]:
-        """The statements about columns; what depends on them goes before and comes after these."""
+        """Statements about columns, between those about their dependents."""
         old, new, was, name = pair.old, pair.new, quoted(pair.old.name), quoted(pair.new.name)
         if old.name != new.name:
             self.renames.append(Rename("ALTER TABLE", old.name, new.name))
@@ -260,7 +253,9 @@ class Alters:
         kept = {key.id for key in pair.new.keys if key.id in old and _same_key(old[key.id], key, unsteady)}
         for key in pair.old.keys:
             if key.id not in kept:
-                self.going.append(_drop_key(pair.old, key))
+                self.going.append(
+                    f"DROP INDEX {quoted(key.name)}" if key.kind == INDEX else _drop_constraint(pair.old, key.name)
+                )
         for key in pair.new.keys:
             if key.id not in kept:
                 self._add_key(pair.new, key)
@@ -332,7 +327,7 @@ class Alters:
                 self._add_reference(pair.new, one)
 
     def _same_reference(self, pair: Pair, old: ShownReference, new: ShownReference) -> bool:
-        """The columns, and the key of the other table, are the same and stay."""
+        """True when columns and referenced key stay."""
         other = self.pairs.get(new.table_id)
         shape = (old.columns, old.table_id, old.others, old.key_id, old.on_delete, old.on_update)
         if other is None or shape != (
@@ -370,7 +365,7 @@ class Alters:
     # -- views -----------------------------------------------------------------------------------------------------
 
     def _views(self) -> tuple[list[tuple[ShownView, bool]], list[int]]:
-        """The views that are to be made, each new or not, and the ids of those that have to go first."""
+        """The views to make, each new or not, and the ids of those to drop first."""
         wanted = {view.view_id: view for view in self.views}
         is_less = any(i not in self.new for i in self.old) or any(self.unsteady.values())
         dropped = {i for i, known in self.had.items() if i not in wanted or self._breaks(wanted[i], known, is_less)}
@@ -386,14 +381,14 @@ class Alters:
         return made, sorted(dropped)
 
     def _breaks(self, view: ShownView, known: Known, is_less: bool) -> bool:
-        """True for a view that cannot stay while columns that it reads change."""
+        """True for a view that cannot stay while its columns change."""
         if known.revision != view.revision:
             return is_less  # what it has read up to now is not known
         return any(numbers & self.unsteady.get(table_id, frozenset()) for table_id, numbers in view.reads)
 
 
 def view_sql(view: ShownView, *, is_new: bool, query: str = "") -> list[str]:
-    """The statements that make a view, of its own query or another one."""
+    """The statements that make a view."""
     name, columns = quoted(view.name), ", ".join(quoted(column.name) for column in view.columns)
     made = f"CREATE {'' if is_new else 'OR REPLACE '}VIEW {name} ({columns}) AS {query or view.query}"
     read = [f"SET LOCAL timezone = {literal(view.zone)}", f"SET LOCAL datestyle = 'ISO, {view.order}'"]
@@ -401,14 +396,14 @@ def view_sql(view: ShownView, *, is_new: bool, query: str = "") -> list[str]:
 
 
 def placeholder_sql(types: Sequence[str], why: str) -> str:
-    """The query of a view that PostgreSQL does not take: no rows in columns of these types, and the reason."""
+    """A query without rows for a view that PostgreSQL refuses, with the reason."""
     columns = ", ".join(f"NULL::{kind}" for kind in types)
     reason = literal(f"the catalog cannot show this query: {why}")
     return f"SELECT {columns} FROM (SELECT {reason}::text AS reason) AS refused WHERE false"
 
 
 def _in_order(views: Mapping[int, ShownView]) -> Iterator[ShownView]:
-    """Each behind those that it reads."""
+    """Each view behind those that it reads."""
     left = dict(views)
     while left:
         ready = [view for view in left.values() if not view.views & left.keys()]
@@ -418,14 +413,10 @@ def _in_order(views: Mapping[int, ShownView]) -> Iterator[ShownView]:
 
 
 def _same_key(old: ShownKey, new: ShownKey, unsteady: frozenset[int]) -> bool:
-    """True if an index stays: it may become a constraint, and get another name."""
+    """True if an index stays: it may become a constraint, and be renamed."""
     is_same = (old.columns, old.unique, old.kept) == (new.columns, new.unique, new.kept)
     may_become = old.kind == new.kind or (old.kind == INDEX and new.kind in (PRIMARY, UNIQUE))
     return is_same and may_become and not unsteady & ({number for number, _ in new.columns} | new.reads)
-
-
-def _drop_key(table: ShownTable, key: ShownKey) -> str:
-    return f"DROP INDEX {quoted(key.name)}" if key.kind == INDEX else _drop_constraint(table, key.name)
 
 
 def _drop_constraint(table: ShownTable, name: str) -> str:
@@ -471,7 +462,7 @@ def _piece_of(table: ShownTable, key: ShownKey) -> Piece:
 
 
 def _undone(name: str) -> str:
-    """Drops an index that could not be changed, with the constraint that it may be of."""
+    """Drops an index that could not be changed, with its constraint."""
     code = f"""BEGIN EXECUTE (
         SELECT coalesce(
             (SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname)
@@ -486,7 +477,7 @@ def _commented(on: str, old: str | None, new: str | None, piece: Piece | None = 
 
 
 def _renamed(renames: Sequence[Rename]) -> list[Step]:
-    """Renames of things with one space of names; where one takes another's name all step aside first."""
+    """Renames within one namespace; where names are exchanged, by temporary ones."""
     olds = {one.old for one in renames}
     if not any(one.new in olds for one in renames):
         return [_rename_to(one, one.old, one.new) for one in renames]

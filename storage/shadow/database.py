@@ -1,4 +1,4 @@
-"""The shadow's database: how it is made and opened, and what it says of itself."""
+"""Makes and opens the shadow's database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,12 +25,12 @@ UNKNOWN_DATABASE = "does not exist"
 
 
 class ShadowUnusable(Exception):
-    """The shadow cannot be made or does not follow; the message says what to do about it."""
+    """The shadow cannot be made or does not follow; says what to do."""
 
 
 @contextmanager
 def opened(store: str, address: str) -> Iterator[psycopg.Connection[Any]]:
-    """A transaction at the shadow that nobody else changes meanwhile. It is made where it is not there yet."""
+    """A transaction with the only lock for changes of the shadow, which is made if missing."""
     try:
         connection = _connect(address)
     except psycopg.OperationalError as error:
@@ -48,7 +48,7 @@ def _connect(address: str) -> psycopg.Connection[Any]:
 
 
 def make(store: str, address: str) -> None:
-    """Make the database. Somebody else may do the same."""
+    """Makes the database, perhaps beside another process that does."""
     name = name_of(address)
     made = sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(sql.Identifier(name))
     with psycopg.connect(store, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
@@ -64,7 +64,7 @@ def make(store: str, address: str) -> None:
 
 
 def make_beside(store: str, address: str) -> None:
-    """Make it beside the store where it is not there yet, without a vain attempt to connect in the server's log."""
+    """Makes it if missing, without a failing connection in the server's log."""
     if address != address_of(store):
         return
     with psycopg.connect(store, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
@@ -84,7 +84,7 @@ def remember(connection: psycopg.Connection[Any], now: Position) -> None:
 
 
 def set_up(connection: psycopg.Connection[Any]) -> None:
-    """Role, rights and schemas, in the transaction of the caller."""
+    """Role, rights and schemas, in the caller's transaction."""
     known = connection.execute("SELECT true FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone()
     may = connection.execute("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user").fetchone()
     if known is None and may != (True,):

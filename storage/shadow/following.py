@@ -1,11 +1,8 @@
-"""The shadow follows the store: who asks it and finds it behind brings it to what is published, in one transaction.
+"""Brings the shadow to what is published, in one transaction, when a query finds it behind.
 
-A publisher does nothing for it. So a publish takes no longer and has no second half that a crash could leave out: the
-shadow says what it shows (`position`), and a node looks at that before it answers. The store is read under the lock of
-who changes the shadow, so it never goes back.
-
-One default, index or constraint that PostgreSQL does not take does not hold up all else: it is left out, its table's
-comment says so, and it is tried again with each further change.
+A publish does nothing for it, so it takes no longer and has no second half to lose. The shadow says what it shows
+(`position`). The store is read under the lock of changes, so the shadow never goes back. What PostgreSQL refuses is
+left out, named in its table's comment, and tried again with each change.
 """
 
 import logging
@@ -37,7 +34,7 @@ SELECT body FROM catalog_descriptor JOIN unnest(%s::int[], %s::int[]) AS w (tabl
 
 @dataclass(frozen=True)
 class Store:
-    """All that is published, as of one moment."""
+    """All that is published, at one moment."""
 
     sign: str
     digest: str
@@ -46,24 +43,27 @@ class Store:
     cursor: Any
 
     def bodies(self, versions: Iterable[tuple[int, int]]) -> dict[int, Descriptor]:
-        """These versions of tables, by table."""
         ids, numbers = zip(*versions, strict=True) if (versions := list(versions)) else ((), ())
         rows = self.cursor.execute(BODIES_SQL, [list(ids), list(numbers)]).fetchall()
         return {table.table_id: table for table in (from_json(body) for (body,) in rows)}
 
 
 def catch_up(store: str, shadow: str) -> Position:
-    """Bring the shadow to what is published now. Raises `ShadowUnusable`, then nothing of it was changed."""
+    """Brings the shadow to what is published now, or changes nothing and raises `ShadowUnusable`."""
     with database.opened(store, shadow) as connection, psycopg.connect(
         store, connect_timeout=database.CONNECT_S_MAX, application_name="schemalab shadow"
     ) as reading:  # fmt: skip
         reading.isolation_level, reading.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
         with reading.cursor() as cursor:
-            return _follow(connection, _store(cursor))
+            ((sign,),) = cursor.execute(STORE_SQL).fetchall()
+            ((digest,),) = cursor.execute(DIGEST_SQL).fetchall()
+            tables = dict(cursor.execute(TABLES_SQL).fetchall())
+            views = tuple(view_from_json(*row) for row in cursor.execute(VIEWS_SQL).fetchall())
+            return _follow(connection, Store(sign, digest, tables, views, cursor))
 
 
 def rebuild(store: str, shadow: str) -> Position:
-    """Make everything that is shown anew: other oids than before."""
+    """Makes everything again, with new oids."""
     with database.opened(store, shadow) as connection:
         connection.execute("DROP SCHEMA public CASCADE")
         connection.execute("CREATE SCHEMA public")
@@ -71,18 +71,16 @@ def rebuild(store: str, shadow: str) -> Position:
     return catch_up(store, shadow)
 
 
-def _store(cursor: Any) -> Store:
-    ((sign,),) = cursor.execute(STORE_SQL).fetchall()
-    ((digest,),) = cursor.execute(DIGEST_SQL).fetchall()
-    tables = dict(cursor.execute(TABLES_SQL).fetchall())
-    views = tuple(view_from_json(*row) for row in cursor.execute(VIEWS_SQL).fetchall())
-    return Store(sign, digest, tables, views, cursor)
-
-
 def _follow(connection: psycopg.Connection[Any], store: Store) -> Position:
     before = database.position(connection)
     if before.setup != SETUP:
-        _set_up(connection)
+        try:
+            database.set_up(connection)
+        except psycopg.Error as error:
+            if connection.broken:
+                raise
+            message = str(error).strip().partition("\n")[0]
+            raise ShadowUnusable(f"the database {connection.info.dbname} cannot be prepared: {message}") from error
     elif before.store != store.sign:
         name = connection.info.dbname
         raise ShadowUnusable(f"the database {name} shows the tables of another store: ./manage.py shadow rebuild")
@@ -97,16 +95,6 @@ def _follow(connection: psycopg.Connection[Any], store: Store) -> Position:
         _make_view(connection, view, is_new=is_new)
     database.remember(connection, now)
     return now
-
-
-def _set_up(connection: psycopg.Connection[Any]) -> None:
-    try:
-        database.set_up(connection)
-    except psycopg.Error as error:
-        if connection.broken:
-            raise
-        message = str(error).strip().partition("\n")[0]
-        raise ShadowUnusable(f"the database {connection.info.dbname} cannot be prepared: {message}") from error
 
 
 def _execute(connection: psycopg.Connection[Any], statement: str) -> None:
@@ -135,7 +123,7 @@ def _alter(connection: psycopg.Connection[Any], steps: Sequence[Step]) -> dict[P
 
 
 def _refusal(connection: psycopg.Connection[Any], step: Step) -> str:
-    """Executes a step that may fail; returns the reason if it does."""
+    """Executes a step that may fail; returns the reason."""
     try:
         with connection.transaction():
             _execute(connection, step.sql)
@@ -182,7 +170,7 @@ def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: 
 
 
 def alters_of(before: Position, store: Store) -> Alters:
-    """All that leads from there to what is published."""
+    """All steps from there to what is published."""
     changed = {i for i in before.tables.keys() | store.tables.keys() if before.tables.get(i) != store.tables.get(i)}
     changed |= {piece.table_id for piece in before.lacking}  # once more, as what was in its way may be over
     old = store.bodies((i, before.tables[i]) for i in changed if i in before.tables)
@@ -199,7 +187,7 @@ def alters_of(before: Position, store: Store) -> Alters:
 
 
 def _beside(tables: Iterable[Descriptor], store: Store) -> set[int]:
-    """Tables at the other ends of foreign keys, on either side, those behind them, and those that views read."""
+    """Tables at the other ends of foreign keys, those behind them, and those that views read."""
     found = {int(one.references) for table in tables for one in table.constraints if one.references is not None}
     further = store.bodies((i, store.tables[i]) for i in found if i in store.tables)
     found |= {int(o.references) for table in further.values() for o in table.constraints if o.references is not None}
@@ -213,7 +201,7 @@ def _shown(tables: dict[int, Descriptor]) -> dict[int, ShownTable]:
 
 
 def _without_lost(table: ShownTable, there: Collection[int]) -> ShownTable:
-    """A foreign key to a table that is not shown is not shown either."""
+    """Leaves out foreign keys to tables that are not shown."""
     return replace(table, references=tuple(one for one in table.references if one.table_id in there))
 
 

@@ -1,4 +1,4 @@
-"""The primary key and the public indexes of a table as one list, and what PostgreSQL would call what they keep."""
+"""The primary key and public indexes of a table as one list, with PostgreSQL's names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Key:
 
 
 def keys_of(table: Descriptor) -> Iterator[Key]:
-    """The primary key first, if there is one; what is over hidden row ids is not there."""
+    """The primary key first, without one over hidden row ids."""
     if not table.has_hidden_key:
         columns = tuple(map(IndexColumn, table.primary_key))
         yield Key(PRIMARY, table.key_name, columns, unique=True, primary=True)
@@ -35,10 +35,7 @@ def keys_of(table: Descriptor) -> Iterator[Key]:
 
 
 def is_shown_as_constraint(key: Key) -> bool:
-    """True for a primary key, a UNIQUE, and an index that is named like one.
-
-    `trips_code_key` is what PostgreSQL and we call a UNIQUE without a name; frameworks begin or end it so.
-    """
+    """True for a primary key, a UNIQUE, and an index named like one, as `trips_code_key`."""
     if key.primary or key.is_constraint:
         return True
     is_plain = key.unique and key.where is None and not any(part.descending for part in key.columns)
@@ -46,5 +43,5 @@ def is_shown_as_constraint(key: Key) -> bool:
 
 
 def required_columns(table: Descriptor) -> frozenset[ColumnId]:
-    """The public columns without NULLs, those of the key among them."""
+    """The public NOT NULL columns, those of the key among them."""
     return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.declared_key)

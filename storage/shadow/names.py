@@ -1,4 +1,4 @@
-"""Names as a person writes them. Pure."""
+"""Names as a person writes them, quoted only where needed. Pure."""
 
 import re
 
@@ -9,5 +9,4 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 
 
 def quoted_if_needed(name: str) -> str:
-    """A name in quotes only where it needs them."""
     return name if _PLAIN.fullmatch(name) and not is_reserved(name) else quoted(name)

@@ -1,7 +1,5 @@
-"""Views of our own, in schema schemalab: what the pages show of versions, as relations to ask. Pure.
-
-In the shadow they are there with their columns, so that clients can look them up; their rows a node brings along.
-"""
+"""Views in schema schemalab: what pages show of versions, as relations. Pure. The shadow has their columns; a node
+adds their rows."""
 
 SCHEMA = "schemalab"
 COLUMNS = {
@@ -17,7 +15,6 @@ COLUMNS = {
 
 
 def own_views_sql() -> list[str]:
-    """SQL that makes them."""
     made = [f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}", f"GRANT USAGE ON SCHEMA {SCHEMA} TO PUBLIC"]
     for name, words in COLUMNS.items():
         columns = ", ".join(f"NULL::{kind} AS {column}" for column, kind in (w.split(":") for w in words.split()))

@@ -1,8 +1,6 @@
-"""The versions that the shadow shows, kept in the comment of its database. Pure.
-
-A comment changes in the transaction of the ALTERs that it tells of, no query of a client sees it, and no relation has
-to be hidden. Its first line is the digest by which a node tells whether the shadow shows what the store has.
-"""
+"""The versions that the shadow shows, kept in the comment of its database. Pure. A comment changes in the transaction
+of the ALTERs, and no client sees it. Its first line is the digest by which a node tells whether the shadow is
+current."""
 
 import json
 from collections.abc import Mapping
@@ -30,11 +28,8 @@ FROM django_migrations"""
 
 @dataclass(frozen=True)
 class Position:
-    """The versions of tables and the revisions of views that the shadow shows, by id.
-
-    `lacking`: pieces of tables that PostgreSQL does not take, and the reasons. `setup`: the form of its role, rights
-    and schemas. `life` changes when it is made anew, and all oids with it.
-    """
+    """Versions of tables and revisions of views, by id. `lacking`: pieces that PostgreSQL refuses, with reasons.
+    `setup`: the form of role, rights and schemas. `life` changes with all oids, when it is rebuilt."""
 
     setup: int = 0
     life: str = ""
@@ -46,7 +41,6 @@ class Position:
 
     @property
     def sign(self) -> str:
-        """The first line."""
         return f"{self.digest} {self.life}"
 
     def to_text(self) -> str:
@@ -58,7 +52,7 @@ class Position:
 
 
 def position_of(comment: str | None) -> Position:
-    """The position that a comment tells; of a database without one that of a new one."""
+    """The position in a comment; of a database without one a new one."""
     first, _, rest = (comment or "").partition("\n")
     if not rest:
         return Position()

@@ -1,9 +1,8 @@
-"""The role that catalog queries run as: it owns what is shown, and may call what an allow list names. Pure.
+"""The role of catalog queries and what it may call and read. Pure.
 
-PUBLIC keeps immutable functions, those that the reader role has (`storage.reader.functions`), and those of the catalog
-that are listed here. What else PostgreSQL gives it goes: functions that run a text (`query_to_xml`), change the session
-(`set_config`) or act on others (`pg_advisory_lock`). So do relations that tell of the whole server: of these a node
-brings the rows that its clients may see. All of it holds in the shadow's database alone.
+PUBLIC keeps immutable functions, the reader role's (`storage.reader.functions`) and the listed ones of the catalog.
+Functions that run a text (`query_to_xml`), change the session (`set_config`) or act on others (`pg_advisory_lock`) are
+revoked, as are relations about the whole server, whose rows a node adds.
 """
 
 from storage.reader.role import ALLOWED_SQL

@@ -1,8 +1,6 @@
-"""The public parts of a version, as clients are shown them by PostgreSQL. Pure.
-
-Columns go by their numbers, which a change of type keeps. Of an expression there are two texts: `kept`, which names
-columns by id and is compared, and the one with the names of this version, which is executed.
-"""
+"""The public parts of a version, as PostgreSQL shows them to clients. Pure. Columns go by numbers, which a change of
+type keeps. An expression has two texts: `kept`, which names columns by id and is compared, and one with this version's
+names, which is executed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ PRIMARY, UNIQUE, INDEX = "primary", "unique", "index"
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of an identity column: `generation` is another one where they were dropped and added again."""
+    """An identity; `generation` changes when it was dropped and added again."""
 
     sequence: str
     always: bool
@@ -41,7 +39,7 @@ class ShownColumn:
 
 @dataclass(frozen=True, slots=True)
 class ShownKey:
-    """A primary key, UNIQUE or index over columns, each by its number and whether it sorts backwards."""
+    """A primary key, UNIQUE or index over columns, by number and descending or not."""
 
     id: int
     name: str
@@ -67,7 +65,7 @@ class ShownCheck:
 
 @dataclass(frozen=True, slots=True)
 class ShownReference:
-    """A foreign key: `others` are the numbers of the columns of table `table_id` that `columns` refer to."""
+    """A foreign key; `others` are the referenced columns' numbers in table `table_id`."""
 
     id: int
     name: str
@@ -96,7 +94,7 @@ class ShownTable:
 
 @dataclass(frozen=True, slots=True)
 class ShownView:
-    """A view: its query with the names that things have now, and the numbers of the columns that it reads by table."""
+    """A view: its query with today's names, and the columns that it reads, by table."""
 
     view_id: int
     revision: int
@@ -110,7 +108,7 @@ class ShownView:
 
 
 def shown_table(table: Descriptor, others: dict[int, Descriptor]) -> ShownTable | None:
-    """The table; None for one that is not public. A foreign key needs the table that it refers to among `others`."""
+    """The table, or None unless public. A foreign key needs its table among `others`."""
     if table.state is not State.PUBLIC:
         return None
     required = required_columns(table)
@@ -182,7 +180,6 @@ def _read(table: Descriptor, expression: str | None) -> frozenset[int]:
 
 
 def shown_view(view: ViewDefinition, query: str, tables: dict[int, Descriptor]) -> ShownView:
-    """A view that reads these tables."""
     reads = tuple(
         (use.table_id, frozenset(_numbers(tables[use.table_id], use.columns.values()))) for use in view.tables
     )

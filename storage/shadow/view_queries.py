@@ -1,4 +1,4 @@
-"""The query of a view with the names that tables, columns and views have now. Pure."""
+"""The query of a view with today's names of tables, columns and views. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Tables = Mapping[int, Descriptor]
 
 
 def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tables) -> str:
-    """The query with the names that tables, columns and views have now: run again, it means the same."""
+    """The query with today's names: run again, it means the same."""
     tree = grammar.parse(view.query)
     query = tree.stmts[0].stmt
     uses = {use.name: use for use in view.tables}
@@ -34,7 +34,7 @@ def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tabl
 
 @dataclass(frozen=True)
 class _Words:
-    """Words of a query that do not name the table they mean: names of columns alone, and all columns there are."""
+    """Words of a query without the table they mean: names of columns, and all columns there are."""
 
     columns: frozenset[str]
     names_all: bool
@@ -51,7 +51,7 @@ class _Words:
 
 
 def _places(query: Any) -> Iterator[Any]:
-    """The places in FROM that name a table or a view, and not a query of WITH."""
+    """Places in FROM that name a table or view, not a query of WITH."""
     pending: list[tuple[Any, frozenset[str]]] = [(query, frozenset())]
     while pending:
         message, hidden = pending.pop()
@@ -71,7 +71,7 @@ def _places(query: Any) -> Iterator[Any]:
 
 
 def _name_table(place: Any, use: TableUse, table: Descriptor, words: _Words) -> None:
-    """A table by its name of now; where its columns would mean something else by now, as a query of those it had."""
+    """A table by today's name, or as a query of its old columns where these would mean others."""
     called = {column_id: name for name, column_id in use.columns.items()}
     others = {column.name for column in table.public_columns if column.id not in called}
     renamed = any(called.get(column.id, column.name) != column.name for column in table.public_columns)
@@ -90,7 +90,7 @@ def _name_table(place: Any, use: TableUse, table: Descriptor, words: _Words) -> 
 
 
 def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
-    """A view by its name of now; where it has got columns since, as a query of those it had."""
+    """A view by today's name, or as a query of its old columns where it has more."""
     node, is_longer = place.range_var, use.columns is not None and len(view.columns) > use.columns
     if view.name != use.name or is_longer:
         _alias(node, use.name)
@@ -101,7 +101,7 @@ def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
 
 
 def _replace(place: Any, query: str) -> None:
-    """A subquery in place of what FROM names, with the same alias."""
+    """Puts a subquery in place of a name in FROM, with the same alias."""
     alias = place.range_var.alias
     subselect = grammar.parse(f"SELECT 1 FROM ({query}) AS x").stmts[0].stmt.select_stmt.from_clause[0].range_subselect
     subselect.alias.CopyFrom(alias)

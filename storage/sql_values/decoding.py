@@ -1,11 +1,6 @@
-"""Bytes to values: what `storage.encoding.decode` does, as SQL.
-
-A decoder takes the bytes of one encoded value as SQL, and the place where its payload begins. The payload of a type of
-fixed length may be followed by more; any other one ends where the bytes end.
-
-A double is put together by arithmetic that is exact: PostgreSQL has no cast of bytes to it. Of a finite one with the
-exponent e and 52 bits m behind the point the value is (1 + m / 2^52) * 2^(e - 1023), and both factors are doubles.
-"""
+"""Bytes to values: `storage.encoding.decode` as SQL. A decoder takes the bytes of one encoded value as SQL, and the
+place of its payload, behind which more may follow for types of fixed length. A double is computed by exact arithmetic:
+(1 + m / 2^52) * 2^(e - 1023), both factors doubles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +18,7 @@ TWO_64 = 1 << 64
 
 
 def decode_sql(column: Column, expression: str) -> str:
-    """The value that `expression`, bytes of a pair of this column, holds. NULL where they are NULL's, or NULL."""
+    """The value in `expression`, bytes of a pair of this column; NULL for NULL."""
     value = typed(_WHOLE_DECODERS.get(column.type, _DECODERS[column.type])(expression, 1), column.type, column.length)
     if column.type is SqlType.NUMERIC and column.length is None:
         value = call("round", value, cast(part(expression, 1, numerics.SCALE_BYTES), "int4"))
@@ -31,7 +26,7 @@ def decode_sql(column: Column, expression: str) -> str:
 
 
 def decode_key_part(column: Column, data: str, start: int) -> str:
-    """The value of the key part whose payload begins at byte `start`. No key of a row has NULL in it."""
+    """The value of the key part whose payload begins at byte `start`; never NULL."""
     value = typed(_DECODERS[column.type](data, start), column.type, column.length)
     return call("trim_scale", value) if column.type is SqlType.NUMERIC and column.length is None else value
 
@@ -45,7 +40,7 @@ def signed_32(data: str, start: int) -> str:
 
 
 def text_of(data: str, start: int) -> str:
-    """UTF-8, and a byte at the end that is no part of it."""
+    """UTF-8, without a last byte that is not part of it."""
     inner = part(data, start, f"{call('octet_length', data)} - {start + 1}")
     return call("convert_from", inner, "'UTF8'")
 
@@ -75,11 +70,10 @@ class Float:
 
     @property
     def sign(self) -> str:
-        """The bit of the sign."""
         return f"'{-(1 << self.bits - 1)}'::pg_catalog.{self.integer}"
 
     def _finite(self, magnitude: str) -> str:
-        """Of the bits without the sign."""
+        """From the bits without the sign."""
         one = 1 << self.fraction
         bias = (1 << self.bits - self.fraction - 2) - 1
         fraction = f"(({magnitude} & {one - 1}) | {one})"
@@ -111,13 +105,13 @@ BYTES_SHORT = 7
 
 
 def _number(data: str, start: int) -> str:
-    """A fraction of the digits, and the exponent of ten: PostgreSQL reads 0.125e2 and keeps the digits' scale."""
+    """A fraction of the digits and the exponent of ten: PostgreSQL reads 0.125e2 with its scale."""
     count = f"{call('octet_length', data)} - {start + 4}"
     digits = part(data, start + 3, count)
     exponent = cast(part(data, start + 1, 2), "int4")
 
     def written(sign: str, alphabet: str, power: str) -> str:
-        """Few digits by one subtraction, 23 61 - 11 11 is 12 50: a value then takes 0.4 us instead of 1.0."""
+        """Few digits by one subtraction, 23 61 - 11 11 is 12 50: 0.4 us instead of 1.0."""
         zeros = int.from_bytes(bytes((ZEROS[alphabet],)) * BYTES_SHORT)
         zero, number = f"({int8(zeros)} >> 8 * ({BYTES_SHORT} - ({count})))", cast(digits, "int8")
         difference = f"{zero} - {number}" if sign else f"{number} - {zero}"
@@ -138,7 +132,7 @@ def _number(data: str, start: int) -> str:
 
 
 def _bytes(data: str, start: int) -> str:
-    r"""A zero is 00 FF. In the form with escapes every zero is \000, and a backslash of its own is \134."""
+    r"""A zero is 00 FF. In escape format a zero is \000, and a backslash \134."""
     inner = part(data, start, f"{call('octet_length', data)} - {start + len(bytea.END)}")
     escaped = call("replace", call("encode", inner, "'escape'"), r"E'\\\\'", r"E'\\134'")
     plain = call("decode", call("replace", escaped, r"E'\\000\\377'", r"E'\\000'"), "'escape'")
@@ -159,7 +153,7 @@ def _timestamptz(data: str, start: int) -> str:
 
 
 def micros_as_interval(micros: str) -> str:
-    """Hours and microseconds: their number times a unit is a double, and exact below 2^53."""
+    """Hours and microseconds, exact below 2^53."""
     hours, rest = f"{micros} / {int8(HOUR)}", call("mod", micros, int8(HOUR))
     return (
         f"{cast(hours, 'float8')} * '1 hour'::pg_catalog.interval"
@@ -168,7 +162,7 @@ def micros_as_interval(micros: str) -> str:
 
 
 def _time(data: str, start: int) -> str:
-    """make_time knows 24:00, which a time plus an interval does not."""
+    """make_time knows 24:00, unlike a time plus an interval."""
     micros = signed_64(data, start)
     hour = cast(f"{micros} / {int8(HOUR)}", "int4")
     minute = cast(f"{call('mod', micros, int8(HOUR))} / {MINUTE}", "int4")
@@ -181,14 +175,13 @@ def _uuid(data: str, start: int) -> str:
 
 
 def _span(data: str, start: int) -> str:
-    """Microseconds in ten bytes, as a numeric."""
     high = f"{cast(cast(part(data, start, 2), 'int4'), 'numeric')} - {1 << 15}"
     low = f"{cast(signed_64(data, start + 2), 'numeric')} + {1 << 63}"
     return f"(({high}) * {TWO_64} + ({low}))"
 
 
 def _interval(data: str, start: int) -> str:
-    """Months and days, then the span of all three."""
+    """Months and days, then the span."""
     months, days = signed_32(data, start), signed_32(data, start + intervals.FIELD_BYTES)
     of_days = f"{intervals.DAY} * ({cast(days, 'numeric')} + {intervals.DAYS_PER_MONTH} * {cast(months, 'numeric')})"
     micros = cast(f"{_span(data, start + intervals.FIELDS_BYTES)} - {of_days}", "int8")
@@ -196,7 +189,7 @@ def _interval(data: str, start: int) -> str:
 
 
 def _interval_of_key(data: str, start: int) -> str:
-    """Of this span: days and what is left of one, or months where days do not suffice, as `intervals.of_key` has it."""
+    """Days and a rest from the span, or months where days do not suffice (`intervals.of_key`)."""
     most = f"CASE WHEN span < 0 THEN {intervals.FIELD_MAX} ELSE {intervals.FIELD_MAX - 1} END"
     months = f"CASE WHEN days > most THEN LEAST({call('div', 'days', intervals.DAYS_PER_MONTH)}, most) ELSE 0 END"
     rest = f"LEAST(days - months * {intervals.DAYS_PER_MONTH}, most)"

@@ -1,9 +1,6 @@
-"""Values to bytes: what `storage.encoding.encode` does, as SQL.
-
-An encoder takes a value of its type as SQL. What a stored column cannot have (a date that is infinite, a number of more
-digits than fit) has no bytes: the result is NULL, so that `k = ..` finds no row, as `=` between the values does. All of
-it is under a CASE, because PostgreSQL computes constants before it looks at the rows.
-"""
+"""Values to bytes: `storage.encoding.encode` as SQL. A value that no column can have (an infinite date, too many
+digits) gives NULL, so that `k = ..` finds no row, as `=` would. A CASE keeps PostgreSQL from computing constants
+early."""
 
 from collections.abc import Callable
 
@@ -30,15 +27,12 @@ MICROS_OF_1970 = 946_684_800_000_000
 
 
 def can_encode(column: Column, of: SqlType | None = None) -> bool:
-    """True if an equality of the column with a value of type `of`, its own by default, is one of keys."""
+    """True if equality of the column with a value of type `of` is equality of keys."""
     return column.type not in UNSORTED and (of in (None, column.type) or (column.type, of) in _CONVERSIONS)
 
 
 def encode_key_sql(column: Column, expression: str, *, descending: bool = False, of: SqlType | None = None) -> str:
-    """The bytes in a key of the value of `expression`, NULL of NULL.
-
-    The expression has the column's type, whatever its length, or `of`, which `can_encode` must allow.
-    """
+    """The bytes in a key of `expression`; NULL of NULL. It has the column's type, or `of` (`can_encode`)."""
     assert can_encode(column, of), f"no key of {column.type.value} is made of {of and of.value}"
     given = expression if of in (None, column.type) else _CONVERSIONS[column.type, of](expression)
     data = f"({_ENCODERS[column.type](f'({given})' if given != expression else expression)})"
@@ -46,7 +40,7 @@ def encode_key_sql(column: Column, expression: str, *, descending: bool = False,
 
 
 def encode_value_sql(column: Column, expression: str) -> str:
-    """The bytes of the value of `expression`, of the column's type, in a pair. Arrays need `FIXED_SETTINGS`."""
+    """The bytes in a pair of `expression`, of the column's type. Arrays need `FIXED_SETTINGS`."""
     if column.type in UNSORTED:
         value = _text(cast(expression, "text"))
     elif column.type is SqlType.NUMERIC:
@@ -80,7 +74,7 @@ def _whole(value: str) -> str:
 
 def _float(of: Float, name: str) -> Encoder:
     def encoder(value: str) -> str:
-        """Zero is added, so that there is one zero; NaN has one form."""
+        """Adding zero leaves one zero; NaN has one form."""
         bits = cast(call(f"{name}send", f"{value} + '0'::pg_catalog.{name}"), of.integer)
         mask = f"(({bits} >> {of.bits - 1}) | {of.sign})"
         number = call(f"{of.integer}send", f"{bits} # {mask}")
@@ -158,7 +152,7 @@ def _uuid(value: str) -> str:
 
 
 def _bytes(value: str) -> str:
-    r"""In the form with escapes a zero is \000, and so is nothing else once a backslash is \134."""
+    r"""In escape format only a zero is \000, since a backslash is \134."""
     escaped = call("replace", call("encode", value, "'escape'"), r"E'\\\\'", r"E'\\134'")
     with_zeros = call("decode", call("replace", escaped, r"E'\\000'", r"E'\\000\\377'"), "'escape'")
     zero = call("position", value, constant(bytea.ZERO))

@@ -1,9 +1,8 @@
-"""Parts of keys as SQL: the value of one column out of K(r), and K(r) out of an entry.
+"""Parts of keys as SQL: the value of one column in K(r), and K(r) in an entry.
 
     k of an entry     P · I · values · K(r)        a part ends by itself, so the next one begins where it ends
 
-Parts of fixed length are passed by counting. Behind a text, a numeric or a bytea the rest is computed once, by a
-subquery of its own: written out wherever it is needed, it would grow by a factor with each such part.
+Behind a text, numeric or bytea the rest is computed once by a subquery: written out it would grow with each such part.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ SHORT = 40
 
 
 def decode_key_sql(columns: Sequence[Column], place: int, expression: str) -> str:
-    """The value of the key column at `place` out of `expression`, which is K(r)."""
+    """The value of the key column at `place` in `expression`, which is K(r)."""
     data, start = _behind([(column, False) for column in columns[:place]], expression, has_null=False)
     column = columns[place]
     if _fixed_length(column.type) is None:
@@ -31,19 +30,18 @@ def decode_key_sql(columns: Sequence[Column], place: int, expression: str) -> st
 
 
 def row_key_of_entry_sql(parts: Sequence[tuple[Column, bool]], expression: str) -> str:
-    """K(r) out of `expression`, the k of a plain entry from its values on. Parts: columns, True where descending."""
+    """K(r) in `expression`, the k of a plain entry from its values on. Parts: columns, True where descending."""
     return part(*_behind(parts, expression, has_null=True))
 
 
 def _once(data: str, then: Callable[[str], str]) -> str:
-    """An expression over bytes, which are computed once."""
     if len(data) <= SHORT:
         return then(data)
     return f"(SELECT {then('part.bytes')} FROM (SELECT {data} AS bytes OFFSET 0) AS part)"
 
 
 def _behind(parts: Sequence[tuple[Column, bool]], data: str, *, has_null: bool) -> tuple[str, int]:
-    """Where these parts of a key end: bytes, and how many of them to pass."""
+    """The end of these parts: bytes, and how many of them to pass."""
     start = 0
     for column, descending in parts:
         if _fixed_length(column.type) is not None and not has_null:
@@ -54,7 +52,7 @@ def _behind(parts: Sequence[tuple[Column, bool]], data: str, *, has_null: bool) 
 
 
 def _rest(sql_type: SqlType, data: str, flip: int, *, has_null: bool) -> str:
-    """The bytes behind the part with which `data` begins."""
+    """The bytes behind the first part of `data`."""
 
     def behind(whole: str) -> str:
         size = str(_fixed_length(sql_type) or _length(sql_type, whole, flip))
@@ -71,7 +69,7 @@ def _fixed_length(sql_type: SqlType) -> int | None:
 
 
 def _length(sql_type: SqlType, data: str, flip: int) -> str:
-    """The bytes of the part with which `data` begins; `flip` is 255 where every byte is inverted."""
+    """The length of the first part of `data`; `flip` is 255 where inverted."""
 
     def bytes_of(*numbers: int) -> str:
         return constant(bytes(number ^ flip for number in numbers))

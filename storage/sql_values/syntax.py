@@ -1,4 +1,4 @@
-"""Pieces of SQL: calls, casts and constants, each named by its schema. All are texts of expressions."""
+"""Pieces of SQL, each named by its schema."""
 
 from catalog.values import numerics
 from catalog.values.types import LENGTHS, MOMENTS, SqlType
@@ -21,12 +21,11 @@ def call(function: str, *arguments: str | int) -> str:
 
 
 def cast(expression: str, type_name: str) -> str:
-    """`type_name` is a name within pg_catalog."""
     return f"({expression})::pg_catalog.{type_name}"
 
 
 def typed(expression: str, sql_type: SqlType, length: int | None = None) -> str:
-    """The expression as a column of this type and length has it."""
+    """The expression in this column's type and length."""
     element = sql_type.element
     name, array = (sql_type, "") if element is None else (element, "[]")
     modifier = ""
@@ -37,7 +36,7 @@ def typed(expression: str, sql_type: SqlType, length: int | None = None) -> str:
 
 
 def constant(data: bytes) -> str:
-    r"""Bytes, whatever a backslash means in quotes (standard_conforming_strings)."""
+    """Bytes, whatever standard_conforming_strings is."""
     return rf"E'\\x{data.hex()}'::pg_catalog.bytea"
 
 
@@ -46,7 +45,7 @@ def int8(number: int) -> str:
 
 
 def part(data: str, start: int, length: str | int | None = None) -> str:
-    """Bytes of `data` from byte `start` on, counted from 0."""
+    """Bytes of `data` from byte `start` (from 0) on."""
     if length is None:
         return data if start == 0 else call("substr", data, start + 1)
     return call("substr", data, start + 1, length)
@@ -57,6 +56,6 @@ def joined(*pieces: str) -> str:
 
 
 def inverted(data: str) -> str:
-    """Every bit flipped, as `storage.encoding.inverted`."""
+    """Every bit flipped."""
     digits = call("encode", data, "'hex'")
     return call("decode", call("translate", digits, "'0123456789abcdef'", "'fedcba9876543210'"), "'hex'")
