@@ -39,6 +39,13 @@ def rows_of(stage: Stage, count: int) -> list[StoredRow]:
     return [user(stage.now, n, f"name {n % 7}") for n in range(count)]
 
 
+def chunks_sleep(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
+    """Chunks sleep so, and nobody else: the watch of a warm JVM sleeps as well, in a thread of this process."""
+    monkeypatch.setattr(
+        marks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic, perf_counter=time.perf_counter)
+    )
+
+
 def test_an_index_of_existing_rows_becomes_public_and_consistent(stage: Stage, runs: Runs) -> None:
     stage.insert(rows_of(stage, 50))
     runs.add_index()
@@ -345,7 +352,7 @@ def test_starting_a_step_again_finds_its_run(stage: Stage, runs: Runs) -> None:
 
 def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", waits.append)
+    chunks_sleep(monkeypatch, waits.append)
     monkeypatch.setattr("spark_tasks.runs.pacing.PAIRS_FIRST", 5)
     stage.insert(rows_of(stage, 40))
     to_filling(stage)
@@ -408,9 +415,7 @@ def test_a_writer_that_waits_for_a_throttle_still_listens(
 
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(20))
     monkeypatch.setattr(backfill, "put_where_free", throttled)
-    monkeypatch.setattr(
-        marks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic, perf_counter=time.perf_counter)
-    )
+    chunks_sleep(monkeypatch, sleep)
     RUNS.run(run_id)
     assert run_status(run_id).state == state
     assert slept[:3] == [0.25, 0.25, 0.25]
@@ -432,14 +437,14 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
         if run_status(run_id).rows_done:
             pause(wanted=Wanted.PAUSE)
 
-    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", pause_after_a_chunk)
+    chunks_sleep(monkeypatch, pause_after_a_chunk)
     RUNS.run(run_id)
     paused = run_status(run_id)
     assert paused.state == "waiting"
     assert 0 < paused.rows_done < 40
     assert claim_run(run_id) is None
     pause(wanted=Wanted.RUN, rows_per_s_max=None)
-    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", lambda _: None)  # a chunk may give way
+    chunks_sleep(monkeypatch, lambda _: None)  # a chunk may give way
     assert runs.start("fill") == run_id
     RUNS.run(run_id)
     assert (run_status(run_id).state, run_status(run_id).rows_done, len(entries(stage))) == ("done", 40, 40)
