@@ -21,7 +21,6 @@ BUCKETS = PER_DOUBLING * 36
 
 
 def bucket_of(microseconds: int) -> int:
-    """The bucket that counts this latency."""
     shift = max(microseconds.bit_length() - SUB_BITS - 1, 0)
     return min(shift * PER_DOUBLING + (microseconds >> shift), BUCKETS - 1)
 
@@ -34,8 +33,6 @@ def middle_of(bucket: int) -> float:
 
 @dataclass(slots=True)
 class Meter:
-    """The second that is being counted. It begins when `take` ended the last one."""
-
     began: float
     statements: int = 0
     errors: int = 0
@@ -58,7 +55,6 @@ class Meter:
         self.latencies[bucket_of(int(seconds * 1e6))] += 1
 
     def beat(self, at: float, *, running: int) -> None:
-        """A quarter of a second is over."""
         self.beats.beat(at, statements=self.ended, slowest_ms=self.slowest_ms, running=running)
         self.slowest_ms = 0.0
 

@@ -57,7 +57,6 @@ def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int |
 
 
 def _storages(count: int) -> list[Json]:
-    """The buckets that each storage owns, of a table that is spread over all of them."""
     numbers = range(1, count + 1)
     owned = {number: owned_by(number, count, settings.BUCKET_COUNT) for number in numbers}
     return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]

@@ -57,7 +57,6 @@ class Asks:
 
 
 def beside(asked: str, name: str, location: int = -1) -> SqlError:
-    """The refusal of a statement over the catalog and over rows."""
     hint = "ask the catalog in a statement of its own, and give its answer to the other one"
     return unsupported(f'{asked} beside "{name}" in one statement', location, hint=hint)
 

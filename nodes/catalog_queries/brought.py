@@ -49,7 +49,6 @@ async def rows_of(env: Environment, known: SessionValues, relation: str) -> list
 
 
 def as_rows(relation: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """A query with these rows, in the columns and types of the relation."""
     kind = relation if "." in relation else f"pg_catalog.{relation}"
     text = literal(json.dumps(list(rows), default=_shown))
     made = f"pg_catalog.jsonb_populate_recordset(NULL::{kind}, {text})"

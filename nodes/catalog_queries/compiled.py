@@ -80,7 +80,6 @@ def compiled(text: str, select: Node, facts: Facts) -> Compiled:
 
 
 def replaced(text: str, select: Node, facts: Facts) -> list[Replacement]:
-    """The pieces of it that are replaced."""
     walk = _Walk(text, facts)
     walk.read(select)
     return walk.replacements

@@ -146,7 +146,6 @@ class Shadow:
         return shown == digest
 
     async def functions(self, session: StoreConnection) -> FunctionNames:
-        """The names of functions that a text may call."""
         if self._functions is None:
             (result,) = await session.run([UsersCommand(NAMES_SQL)])
             rows = ((_text(result, row, 0), _text(result, row, 1) == "t") for row in range(result.ntuples))

@@ -60,8 +60,6 @@ def is_asked(statement: Statement) -> bool:
 
 @dataclass(eq=False)
 class CatalogQueries:
-    """The catalog queries of one session."""
-
     env: Environment
     variables: Variables
     known: SessionValues
@@ -126,7 +124,6 @@ class CatalogQueries:
         return compiled(text, select, facts), facts.sets
 
     def facts(self, relations: Mapping[str, str] | None = None, parameters: Sequence[object] | None = ()) -> Facts:
-        """The values of the session, for one text."""
         may_write = self.known[WRITE_RIGHT] == "t"
         return Facts(
             self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
@@ -262,7 +259,6 @@ async def _script(session: StoreConnection, *words: str) -> "list[pq.abc.PGresul
 
 
 def _copied(statement: Statement) -> tuple[str, int]:
-    """The text of the query that a COPY TO is of, and where it stands."""
     node = statement.node
     if not node.HasField("query"):
         names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"
@@ -273,7 +269,6 @@ def _copied(statement: Statement) -> tuple[str, int]:
 
 
 def _error_of(error: StoreError, text: Compiled, statement: Statement) -> SqlError:
-    """An error of the shadow, with its place in the client's text."""
     if isinstance(error, StoreConnectionLost):
         return unanswered(error)
     offset = statement.start + len(text.original[: text.position(error.at) - 1].encode()) if error.at else -1

@@ -11,8 +11,6 @@ Row = list[Any]
 
 
 class Metadata(TypedDict):
-    """One column of a result."""
-
     name: str
     type: str
     is_nullable: bool

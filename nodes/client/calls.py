@@ -24,8 +24,6 @@ Conditions = Sequence[tuple[str, str, Value | Sequence[Value]]]
 
 
 class RowOptions(TypedDict, total=False):
-    """Options of operations on one row."""
-
     timeout: float
     bucket_id: int
     fields: Sequence[str]
@@ -41,8 +39,6 @@ class TupleOptions(RowOptions, total=False):
 
 
 class ManyOptions(TypedDict, total=False):
-    """Options of operations on many rows."""
-
     timeout: float
     fields: Sequence[str]
     add_space_schema_hash: bool
@@ -59,8 +55,6 @@ class TuplesOptions(ManyOptions, total=False):
 
 
 class GetOptions(TypedDict, total=False):
-    """Options of `get`."""
-
     timeout: float
     bucket_id: int
     fields: Sequence[str]
@@ -69,8 +63,6 @@ class GetOptions(TypedDict, total=False):
 
 
 class SelectOptions(GetOptions, total=False):
-    """Options of `select` and `pairs`."""
-
     first: int
     after: Sequence[Value] | Object
     batch_size: int
@@ -78,8 +70,6 @@ class SelectOptions(GetOptions, total=False):
 
 
 class CountOptions(TypedDict, total=False):
-    """Options of `count`."""
-
     timeout: float
     bucket_id: int
     add_space_schema_hash: bool
@@ -87,14 +77,10 @@ class CountOptions(TypedDict, total=False):
 
 
 class LenOptions(TypedDict, total=False):
-    """Options of `len`."""
-
     timeout: float
 
 
 class FewOptions(TypedDict, total=False):
-    """Options of `min` and `max`."""
-
     timeout: float
     fields: Sequence[str]
     add_space_schema_hash: bool

@@ -283,7 +283,6 @@ class AsyncCrud(Operations):
     async def pairs(
         self, table: str, conditions: calls.Conditions | None = None, **options: Unpack[calls.SelectOptions]
     ) -> AsyncIterator[Row]:
-        """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
         call = rows_call("pairs", table, conditions, options=options)
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
             async for (row,) in cursor.stream(call.sql, call.params(self.timeout)):

@@ -172,7 +172,6 @@ class Channel(asyncio.Protocol):
         return self._received[0] if self._received else None
 
     async def next_kind(self) -> int:
-        """The kind of the next message, which stays unread."""
         return (await self._peek(1))[0]
 
     def send(self, data: bytes) -> None:
@@ -190,7 +189,6 @@ class Channel(asyncio.Protocol):
         return self._writable is None and not self.is_lost
 
     async def flush(self) -> None:
-        """Write what is gathered; wait while the client does not take it."""
         self.write()
         if self._writable is not None:
             await asyncio.shield(self._writable)  # a cancelled statement is over, the client's slowness is not

@@ -46,8 +46,6 @@ IDLE_IN_TRANSACTION = "25P03"
 
 @dataclass(eq=False)
 class Client:
-    """One connection."""
-
     clients: Registry
     channel: Channel
     pid: int
@@ -200,7 +198,6 @@ class Client:
         return has_sent
 
     def copy_data(self) -> CopyData:
-        """The data that the client sends when its statement asks for it."""
         return CopyData(self.channel, self.clients_turn)
 
     def _last_words(self, error: errors.FatalError) -> None:
@@ -229,7 +226,6 @@ class Client:
         return True
 
     async def _next_message(self) -> tuple[int, bytes]:
-        """The next message, for which the client lets us wait."""
         self._is_waiting = True
         assert self.session is not None
         if self.session.has_notifications():
@@ -293,7 +289,6 @@ class Client:
         await self.flush()
 
     async def flush(self) -> None:
-        """Write what is gathered; wait while the client does not take it."""
         if not self.channel.flush_at_once():
             with self.clients_turn():
                 await self.channel.flush()

@@ -94,7 +94,6 @@ class CopyData:
 
 
 async def send_copy(portal: Portal, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:
-    """Send the rows of a portal whose statement is COPY TO."""
     result, turns = portal.result, Turns()
     assert result is not None
     assert result.copy is not None

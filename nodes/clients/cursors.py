@@ -72,7 +72,6 @@ class Cursor:
         raise NotImplementedError
 
     async def move(self, direction: Direction, count: int) -> int:
-        """The number of rows that a MOVE has passed."""
         raise NotImplementedError
 
     async def before_commit(self) -> None:
@@ -82,14 +81,11 @@ class Cursor:
         """CLOSE."""
 
     def end(self, *, committed: bool) -> None:
-        """Its transaction is over."""
         raise NotImplementedError
 
 
 @dataclass(eq=False, kw_only=True)
 class ReadCursor(Cursor):
-    """A cursor whose rows the node has, in these formats."""
-
     rows: list[Row]
     formats: tuple[int, ...] = ()
     at: int = 0

@@ -135,7 +135,6 @@ class Prepared:
 
 
 def description(fields: Sequence[Field] | None, formats: Sequence[int] = ()) -> bytes:
-    """The answer to Describe."""
     return messages.NO_DATA if fields is None else messages.row_description(fields, formats)
 
 
@@ -189,14 +188,12 @@ class Portal:
             self.result.let_go()
 
     def next_row(self) -> Row:
-        """Take the first of the rows that wait."""
         row = self.waiting.popleft()
         if self.waiting_bytes is not None:
             self.waiting_bytes -= bytes_of(row)
         return row
 
     def replenish(self, rows: list[Row]) -> None:
-        """Have these rows wait, when none does any more."""
         self.waiting, self.waiting_bytes = deque(rows), None
 
     async def weigh(self, turns: Turns) -> None:

@@ -30,8 +30,6 @@ CLIENTS_MAX = 200
 
 @dataclass(slots=True)
 class Greeting:
-    """The way a node opens sessions, and for whom."""
-
     open_session: Callable[[Client, Person, dict[str, str]], Session]
     admission: Admission = field(default_factory=Admission)
     sessions_max_each: int = CLIENTS_MAX
@@ -42,8 +40,6 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """One connection that has not signed in yet."""
-
     clients: Registry
     channel: Channel
     admission: Admission

@@ -128,7 +128,6 @@ class Statements:
         return None  # d, c, f: what is left of a COPY that was refused or has failed
 
     async def sync(self) -> None:
-        """End what was one transaction up to Sync."""
         self._batch += 1
         await self.end_implicit()
 
@@ -313,7 +312,11 @@ class Statements:
         result = portal.result
         assert result is not None
         if result.copy is not None:
-            await self._copy_out(portal, result)
+            if portal.is_done:
+                raise errors.SqlError(errors.NOT_IN_PREREQUISITE_STATE, "a COPY that is done cannot be executed again")
+            with self.session.kept.holding(result.bytes_held):
+                async with self.line.interruptible():
+                    await send_copy(portal, self.line.channel, self.line.flush)
             return
         if send_at_once(portal, rows_max, self.line.channel):
             return
@@ -334,13 +337,6 @@ class Statements:
             self.portals.recount(portal)  # a portal that keeps too much is refused, not suspended
         if not is_done:
             self.line.channel.send(messages.PORTAL_SUSPENDED)
-
-    async def _copy_out(self, portal: Portal, result: Result) -> None:
-        if portal.is_done:
-            raise errors.SqlError(errors.NOT_IN_PREREQUISITE_STATE, "a COPY that is done cannot be executed again")
-        with self.session.kept.holding(result.bytes_held):
-            async with self.line.interruptible():
-                await send_copy(portal, self.line.channel, self.line.flush)
 
 
 def _bounded(sql: str) -> str:

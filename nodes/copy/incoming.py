@@ -81,7 +81,6 @@ class Incoming:
 
     @property
     def pending(self) -> int:
-        """Characters, or bytes, of a row that has not ended."""
         return self._tuples.pending if self.copy.options.is_binary else self._lines.pending
 
     def rows(self, data: bytes) -> Iterator[Row | None]:
@@ -108,7 +107,6 @@ class Incoming:
             self.notice(f"{self.rejected} {words} skipped due to data type incompatibility")
 
     def where(self, number: int, line: str | None = None) -> str:
-        """The place of a line, with what it says when that is known."""
         place = f"COPY {self.copy.table}, line {number}"
         return place if line is None else f'{place}: "{shortened(line)}"'
 

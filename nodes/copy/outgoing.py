@@ -47,7 +47,6 @@ class Outgoing:
             self._head = HEAD
 
     def first(self) -> bytes | None:
-        """The message before all rows, when there is one: the line of names."""
         if not self.copy.options.header:
             return None
         names = [name.encode() for name in self.copy.names]

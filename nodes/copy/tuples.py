@@ -32,11 +32,9 @@ class Tuples:
 
     @property
     def pending(self) -> int:
-        """Bytes of a row that has not ended."""
         return len(self._data) + self._row_bytes
 
     def feed(self, data: bytes) -> Iterator[list[bytes | None]]:
-        """The rows that end in this piece."""
         self._data += data
         place = 0
         if self._skip is None and not self._read_header():

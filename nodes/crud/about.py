@@ -42,7 +42,11 @@ FROM (
 async def answer(env: Environment, call: Call) -> str:
     match call.operation.name:
         case "unflatten_rows":
-            return await in_thread(lambda: _objects(call.arguments))
+            return await in_thread(
+                lambda: (
+                    f"[{', '.join(map(as_written, unflattened(call.arguments['rows'], call.arguments['metadata'])))}]"
+                )
+            )
         case "stats":
             return plain_json(_stats(env, call.table))
         case "storage_info":
@@ -50,13 +54,7 @@ async def answer(env: Environment, call: Call) -> str:
     return plain_json(await _schema(env, call.table))
 
 
-def _objects(arguments: Json) -> str:
-    """Rows as objects, each written by itself: nothing long holds the interpreter."""
-    return f"[{', '.join(map(as_written, unflattened(arguments['rows'], arguments['metadata'])))}]"
-
-
 def _stats(env: Environment, table: str | None) -> Json:
-    """The counts of this node's requests: of one table, or of each and all."""
     tables = env.router.counters.tables
     if table is not None:
         return env.router.report_of(table) if table in tables else {}

@@ -25,13 +25,11 @@ POINTED = frozenset(of.oid for of in (NUMERIC, *FLOATS))
 
 
 def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
-    """Name, type and nullability of each value of a row."""
     key = descriptor.declared_key
     return [{"name": c.name, "type": c.type_name, "is_nullable": not c.not_null and c.id not in key} for c in shown]
 
 
 def oids_of(shown: Sequence[Column]) -> list[int]:
-    """The types of a row's values, as a result names them."""
     return [OF_SQL_TYPE[column.type].oid for column in shown]
 
 
@@ -83,7 +81,6 @@ class Shown:
         self._ways = [way_of(oid) for oid in oids_of(columns)]
 
     def result(self, rows: Iterable[Row] | None) -> str:
-        """An answer with these rows; None: they were not asked for."""
         listed = "null" if rows is None else f"[{', '.join(map(self._row, rows))}]"
         return f"{self._head}{listed}}}"
 
@@ -145,5 +142,4 @@ def plain_json(value: Any) -> str:
 
 
 def field_of(name: str) -> tuple[Field, ...]:
-    """The one column of a call's result."""
     return (Field(name, JSON_OID, -1),)

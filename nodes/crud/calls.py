@@ -78,7 +78,6 @@ class CallText:
 
     @property
     def parameters(self) -> int:
-        """The number of parameters it takes: the highest one named."""
         return max((argument.parameter for argument in self.arguments), default=0)
 
 

@@ -57,7 +57,6 @@ def named(name: str) -> str:
 
 
 def bad_request(message: str, *, hint: str | None = None) -> RequestError:
-    """A call that means nothing, whatever the schema: its arguments."""
     return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint)
 
 
@@ -71,12 +70,10 @@ def bad_row(message: str, *, hint: str | None = None) -> RequestError:
 
 
 def unknown_field(message: str, *, hint: str | None = None) -> RequestError:
-    """A column that a request names, and the version of the table does not have."""
     return RequestError(UNDEFINED_COLUMN, message, hint=hint, kind=CLASSES[UNDEFINED_COLUMN])
 
 
 def unknown_index(message: str, *, hint: str | None = None) -> RequestError:
-    """An index that a request names, and the version of the table does not have."""
     return RequestError(UNDEFINED_OBJECT, message, hint=hint, kind="UnknownIndexError")
 
 

@@ -34,7 +34,6 @@ __all__ = ["Caller", "answer", "stream"]
 
 
 async def answer(env: Environment, call: Call, caller: Caller) -> str:
-    """The answer of any operation but `pairs`."""
     request: Request | None = None
     try:
         if call.table is None or call.operation.name in about.OPERATIONS:
@@ -71,8 +70,6 @@ async def _answered(request: Request) -> str:
 
 
 class Single:
-    """Operations on one row."""
-
     def __init__(self, request: Request) -> None:
         self.request, self.call = request, request.call
 
@@ -96,7 +93,6 @@ class Single:
             check_bucket(given, self._bucket(transaction, descriptor, row))
 
     async def put(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        """insert, replace, upsert."""
         operation, arguments = self.call.operation, self.call.arguments
         given = arguments["object" if operation.is_object else "tuple"]
         row = self._placed(descriptor, flat_row(descriptor, given, is_object=operation.is_object))
@@ -144,7 +140,6 @@ class Single:
         return self.result(descriptor, rows)
 
     async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        """update, delete."""
         key = self._key(transaction, descriptor)
         shown = self.returning(descriptor)
         if self.call.operation.verb == "update":
@@ -182,7 +177,6 @@ class Single:
         return [row async for rows in read.answers() for row in rows]
 
     async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        """min, max: the row that comes first, or last."""
         named_key(descriptor)  # hidden row ids are in nobody's order
         name = self.call.arguments.get("index")
         index = None if name is None else orders.index_named(descriptor, name)
@@ -194,8 +188,6 @@ class Single:
 
 
 class Reading:
-    """Operations on the rows that meet some conditions."""
-
     def __init__(self, request: Request) -> None:
         self.request, self.call = request, request.call
         self.conditions = conditions(self.call.arguments.get("conditions"))
@@ -217,7 +209,6 @@ class Reading:
         return parse_value(OF_SQL_TYPE[column.type], text, -1, self.request.caller.style, transaction.started_at)
 
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        """select."""
         shown = shown_columns(descriptor, self.call.options.get("fields"))
         with HeldRows(self.request.env.rows) as held:
             rows = await gathered(self.batches(transaction, descriptor, held), held)
@@ -262,7 +253,6 @@ class Reading:
         return {column.name: text_of(named[column.name], column.name) for column, _ in parts}
 
     async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        """count, len."""
         bucket, is_forced = self.call.options.get("bucket_id"), bool(self.call.options.get("force_map_call"))
         window = Window(bucket, is_forced=is_forced)
         found = await OrderedRead(self.request, transaction, self.conditions, (), window=window).count()
@@ -302,7 +292,6 @@ async def _begun(request: Request, transaction: Transaction, descriptor: Descrip
 
 
 async def _timed(request: Request, pages: Batches) -> Batches:
-    """The pages, each within its time."""
     while (page := await request.part_within_time(anext(pages, None))) is not None:
         yield page
 

@@ -77,7 +77,6 @@ class OrderedRead:
         return self.request.env.table(self.descriptor)
 
     async def answers(self) -> Batches:
-        """The rows as they are answered, some at a time."""
         window, is_hidden = self.window, self.descriptor.has_hidden_key
         plain = texts.select(self.descriptor, self.conditions, self.shown)
         _, self.context = await self.request.plan(self.transaction, plain)
@@ -107,7 +106,6 @@ class OrderedRead:
             yield rows
 
     async def count(self) -> int:
-        """The number of the rows."""
         if self.window.bucket is not None:
             return sum([len(rows) async for rows in self.answers()])
         text = texts.select(self.descriptor, self.conditions, None)
@@ -154,7 +152,6 @@ class OrderedRead:
         self.request.counts.map_reduces += not is_keyed
 
     async def _of_bucket(self, found: Batches, beside: Sequence[Column]) -> Batches:
-        """The rows of the window's bucket."""
         window, style, now = self.window, self.request.caller.style, self.transaction.started_at
         width, left = len(self.shown), window.first
         async for rows in found:
@@ -239,7 +236,6 @@ async def gathered(batches: Batches, held: HeldRows) -> list[Row]:
 
 
 async def written(oids: Sequence[int], rows: Sequence[Row], held: HeldRows) -> list[str]:
-    """Rows as JSON, which count as held, too; others have their turn between them."""
     found, turns = list[str](), Turns()
     for row in rows:
         await turns.give()

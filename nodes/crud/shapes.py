@@ -49,7 +49,6 @@ def not_json(argument: str, text: str, shape: str, why: str) -> RequestError:
 
 
 def wrong(what: str, shape: str, given: Any, *, hint: str | None = None) -> RequestError:
-    """A value of JSON that is another one than it must be."""
     return bad_request(f"{what} must be {shape}, not {kind_of(given)}", hint=hint)
 
 

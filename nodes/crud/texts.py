@@ -22,8 +22,6 @@ FlatRow = dict[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """SQL with $1, $2, .., and their values as texts."""
-
     sql: str
     values: tuple[str | None, ...] = ()
 

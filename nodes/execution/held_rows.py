@@ -52,8 +52,6 @@ def bytes_of(values: Iterable[object]) -> int:
 
 @dataclass(eq=False, slots=True)
 class NodeRows:
-    """Bytes that all statements and connections of a node hold now."""
-
     held: int = 0
     pairs: int = 0
 
@@ -112,7 +110,6 @@ class HeldRows:
         self.pairs = self.rows
 
     def take(self, count: int) -> None:
-        """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does; less is never too much."""
         if count > 0 and self.held + count > self.bytes_max:
             raise SqlError(PROGRAM_LIMIT, self.refusal, hint=self.hint)
         if count > 0 and self.node.held + count > NODE_BYTES_MAX:
@@ -132,7 +129,6 @@ class HeldRows:
             self.give(count)
 
     def give(self, count: int) -> None:
-        """Count less bytes."""
         self.held -= count
         self.node.held -= count
 

@@ -89,14 +89,11 @@ class Table:
         return known
 
     def k_of(self, row_key: bytes) -> bytes:
-        """k of a row's pairs."""
         return self._k_start + row_key
 
 
 @dataclass(eq=False)
 class RangeScan:
-    """The live pairs of one key range on one storage, of the columns that are wanted (None: of all)."""
-
     transaction: Transaction
     table: Table
     storage: int
@@ -156,7 +153,6 @@ def rows_in(table: Table, results: Iterable[object]) -> list[StoredRow] | None:
 async def point_rows(
     transaction: Transaction, table: Table, row_keys: Sequence[bytes], wanted: Iterable[ColumnId] | None = None
 ) -> AsyncIterator[list[StoredRow]]:
-    """The rows with these keys, some at a time."""
     for place in range(0, len(row_keys), POINTS_AT_ONCE):
         asked = row_keys[place : place + POINTS_AT_ONCE]
         results = await transaction.run(point_commands(table, asked, wanted))
@@ -175,12 +171,10 @@ async def point_rows(
 
 
 def _whole(commands: Iterable[Command]) -> list[Command]:
-    """The same commands, with values of any length."""
     return [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 2 else c for c in commands]
 
 
 def _row_sizes(table: Table, results: Iterable[Any]) -> dict[bytes, int]:
-    """The bytes of each row's values, by K(r)."""
     sizes: dict[bytes, int] = {}
     for result in results:
         for (key, _), length in zip(pairs_in(result), lengths_in(result), strict=True):

@@ -89,7 +89,6 @@ class Portions:
         return found
 
     def close(self) -> None:
-        """The client wants no more: the cursor is closed before the next one is declared."""
         if not self.is_over:
             self.is_over = True
             self.transaction.close_portal(self.name)

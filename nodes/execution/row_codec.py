@@ -30,7 +30,6 @@ def is_long(row: StoredRow) -> bool:
 
 
 def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -> dict[ColumnId, PyValue]:
-    """The values a row has in these columns."""
     parts = key_parts(descriptor, row.key)
     values: dict[ColumnId, PyValue] = {}
     for column in columns:

@@ -65,7 +65,6 @@ async def stored_rows(
 async def _scanned_rows(
     transaction: Transaction, table: Table, access: Access, wanted: Iterable[ColumnId] | None
 ) -> AsyncIterator[list[StoredRow]]:
-    """Rows of key ranges; a row that a page may have cut is kept for the next one."""
     kept: list[Pair] = []
     columns = None if wanted is None else table.pair_columns(wanted)
     for storage in access.storages:
@@ -81,7 +80,6 @@ async def _scanned_rows(
 
 
 async def entry_pages(transaction: Transaction, table: Table, access: Access) -> AsyncIterator[list[bytes]]:
-    """The K(r) of the index entries within `access`."""
     index = access.index
     assert index is not None
     for storage in access.storages:

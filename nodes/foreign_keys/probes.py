@@ -27,13 +27,11 @@ class Probe:
         return Command(self.sql, self.params)
 
     def violated(self, result: object) -> list[Check]:
-        """The checks that the answer violates."""
         found = {result.get_value(row, 0) for row in range(result.ntuples)}  # type: ignore[attr-defined]
         return [check for key, check in self.checks.items() if (key in found) != self.wants_all]
 
 
 def violated_by(probes: Sequence[Probe], results: Iterable[object]) -> list[Check]:
-    """The checks that these answers violate."""
     return [check for probe, result in zip(probes, results, strict=True) for check in probe.violated(result)]
 
 

@@ -37,7 +37,6 @@ class Listening:
         self._undecided = [asked for asked in self._undecided if asked[0] < savepoint]
 
     def end(self, *, committed: bool) -> None:
-        """The transaction is over."""
         decided, self._undecided = self._undecided, []
         for _, listens, channel in decided if committed else ():
             if listens:

@@ -26,8 +26,6 @@ ELSEWHERE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The session that notifies."""
-
     node: str
     incarnation: int
     pid: int
@@ -57,7 +55,6 @@ def check(channel: str, payload: str) -> None:
 
 
 def pieces_of(notification: Notification) -> list[str]:
-    """The texts in which it is carried."""
     body = notification.channel + notification.payload
     parts: list[str] = []
     left = body.encode()

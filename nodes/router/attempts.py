@@ -59,7 +59,6 @@ class Attempts:
 
     @property
     def pause_s(self) -> float:
-        """Seconds before the next attempt after a conflict."""
         return pause_s(self.conflicts)
 
 

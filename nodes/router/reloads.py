@@ -36,13 +36,10 @@ class Known(NamedTuple):
 
 
 def is_newer(found: Known, than: Known | None) -> bool:
-    """True if `found` may serve a request that failed with `than`."""
     return than is None or found.table_id != than.table_id or found.version > than.version
 
 
 class Outcome(Enum):
-    """The end of a wait."""
-
     NEWER = "a newer version is known"
     NOTHING_NEWER = "the newest version is the one that was used"
     UNKNOWN = "no table bears the name"
@@ -88,15 +85,11 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reload under way failed."""
-
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """`request` waits no longer."""
-
     request: int
 
 
@@ -165,7 +158,6 @@ class Reloads:
 
 
 def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect]]:
-    """The next state, and what is to be done."""
     effects: list[Effect] = []
     match event:
         case Ask(than=None, is_patient=False) if (

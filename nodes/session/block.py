@@ -35,8 +35,6 @@ from nodes.wire.results import Row
 
 @dataclass(eq=False)
 class Block:
-    """The transaction block of one session, and its statements that still stream rows."""
-
     env: Environment
     client: Client
     new_tables: NewTables
@@ -59,7 +57,6 @@ class Block:
 
     @property
     def is_open(self) -> bool:
-        """True if the client's next statement belongs to a transaction that has begun."""
         return self.is_explicit or self.transaction is not None
 
     @property
@@ -130,7 +127,6 @@ class Block:
         self.current()
 
     async def commit(self) -> str:
-        """COMMIT; its tag says what became of it."""
         if not self.is_explicit:
             self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
             return "COMMIT"
@@ -193,7 +189,6 @@ class Block:
             await self.release_unused()
 
     async def savepoint(self, word: str, name: str) -> str:
-        """SAVEPOINT, RELEASE or ROLLBACK TO; the tag."""
         if not self.is_explicit:
             raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
         try:

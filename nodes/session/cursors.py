@@ -35,8 +35,6 @@ GATHERED_ROWS, GATHERED_BYTES = 4096, 2**22
 
 @dataclass(eq=False)
 class Cursors:
-    """The cursors of one session."""
-
     client: Client
     block: Block
     planned: PlannedStatements
@@ -91,7 +89,6 @@ class Cursors:
         return ReadCursor(rows=result.rows, formats=formats, row_bytes=size, **common)
 
     def find(self, name: str) -> Cursor:
-        """Raises 34000 when there is none."""
         try:
             return self.client.statements.cursors[name]
         except KeyError:
@@ -140,7 +137,6 @@ class Cursors:
         return None if cursor is None or node.ismove else cursor.fields
 
     async def close(self, name: str) -> Result:
-        """CLOSE; without a name, of all."""
         cursors = self.client.statements.cursors
         for cursor in [self.find(name)] if name else list(cursors.values()):
             await cursor.close()
@@ -149,7 +145,6 @@ class Cursors:
         return Result("CLOSE CURSOR" if name else "CLOSE CURSOR ALL")
 
     async def parameters(self, statement: Statement, parameters: Parameters) -> None:
-        """Find the types of the parameters of a DECLARE."""
         await self.planned.fields(query_of(statement), parameters)
 
 

@@ -13,7 +13,6 @@ ASKED_FIRST = (
 
 
 def refusal(program: str) -> tuple[str, str, str]:
-    """The SQLSTATE, the message and the hint."""
     return FEATURE_NOT_SUPPORTED, f"{program} of a node is not supported", INSTEAD
 
 

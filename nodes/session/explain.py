@@ -68,7 +68,6 @@ def _select_lines(
     context: Context,
     facts: Facts,
 ) -> list[str]:
-    """The ways to the rows of a query, by its names alone."""
     point = point_in(statement, named.tables, parameters, context.style)
     if point is not None and PointRead.of(env, point) is not None:
         return _scan_lines(env, point.scan, context)
@@ -118,7 +117,6 @@ def _source_lines(env: Environment, plan: QueryPlan, context: Context) -> list[s
 
 
 def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:
-    """Lines for a statement that PostgreSQL answers in place."""
     scans = [use.scan for use in place.uses]
     ways = {scan.number: whole_access(env, scan, context) for scan in scans}
     linked = [scan for scan in scans if isinstance(scan, LinkedScan)]

@@ -31,8 +31,6 @@ PREPARABLE = frozenset({"select", "insert", "update", "delete", "merge", "writin
 
 @dataclass(eq=False)
 class NamedStatements:
-    """The statements that a session has prepared, by name."""
-
     env: Environment
     client: Client
     variables: Variables
@@ -53,7 +51,6 @@ class NamedStatements:
         self.client.statements.prepared[name] = prepared
 
     def find(self, name: str) -> Prepared:
-        """Raises 26000 when there is none."""
         try:
             return self.client.statements.prepared[name]
         except KeyError:

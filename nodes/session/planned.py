@@ -68,8 +68,6 @@ class ForShadow(Exception):
 
 @dataclass(eq=False)
 class PlannedStatements:
-    """Plans and performs the statements of one session."""
-
     env: Environment
     client: Client
     variables: Variables

@@ -66,8 +66,6 @@ UNDECLARED = (0, UNKNOWN.oid)
 
 @dataclass(eq=False)
 class Session:
-    """One client's session."""
-
     env: Environment
     client: Client
     user: str
@@ -124,7 +122,6 @@ class Session:
         return self.variables.changes
 
     def is_notified_of(self, severity: str) -> bool:
-        """True if the client wants to hear messages of such a severity."""
         return severity not in self.variables.silenced
 
     async def parse(self, sql: str) -> Sequence[Statement]:
@@ -132,7 +129,6 @@ class Session:
         return await in_thread_if_large(sql, lambda: parse(sql))
 
     async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared:
-        """Find the types of parameters and result."""
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
         types = declared(oids) if statement.kind == "crud" else oids
@@ -178,7 +174,10 @@ class Session:
         finally:
             self.is_running, self.data = False, None
             self.env.running.pop(self, None)
-            self._count(statement, perf_counter() - began, is_error=not is_answered)
+            seconds = perf_counter() - began
+            beat_s = 0.0 if statement.kind == "select" else seconds
+            is_of_beat = statement.kind not in AS_LONG_AS_IT_TAKES
+            self.env.meter.finished(seconds, is_error=not is_answered, beat_s=beat_s if is_of_beat else None)
             if portal.trace is not None:
                 if not is_answered and statement.kind != "truncate":
                     portal.trace.forget()
@@ -204,12 +203,6 @@ class Session:
         if portal.statement is None:
             raise unsupported("EXPLAIN of an empty statement")
         return portal
-
-    def _count(self, statement: Statement, seconds: float, *, is_error: bool) -> None:
-        """A beat has nothing that takes as long as it takes, and no query's time: that is long by itself."""
-        beat_s = 0.0 if statement.kind == "select" else seconds
-        is_of_beat = statement.kind not in AS_LONG_AS_IT_TAKES
-        self.env.meter.finished(seconds, is_error=is_error, beat_s=beat_s if is_of_beat else None)
 
     async def _done(self, portal: Portal, *, alone: bool) -> Result:
         statement: Statement = portal.statement
@@ -254,7 +247,6 @@ class Session:
         return await self.utility.run(statement)
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
-        """The columns of the statement's result; None when it has none."""
         if statement.kind in COPIES:
             return None
         if statement.kind in PLANNED:
@@ -344,7 +336,6 @@ class Session:
             await self.locks.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
-        """Seconds that a statement may take."""
         is_long = isinstance(statement, Statement) and statement.kind in WITHOUT_DEFAULT_LIMIT
         if is_long and not self.variables.is_changed("statement_timeout"):
             return None

@@ -25,8 +25,6 @@ from nodes.wire.results import Row
 
 @dataclass(eq=False, kw_only=True)
 class StoreCursor(Cursor):
-    """A cursor of the store."""
-
     block: Block
     connection: StoreConnection
     """Its session at the store."""

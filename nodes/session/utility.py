@@ -39,8 +39,6 @@ EXPLAINED = (Field("QUERY PLAN", TEXT.oid, -1),)
 
 
 class Utility:
-    """The session statements of one session."""
-
     def __init__(self, directory: Directory, client: Client, variables: Variables, block: Block) -> None:
         self.directory, self.client, self.variables, self.block = directory, client, variables, block
 
@@ -81,7 +79,6 @@ class Utility:
         return Result(word)
 
     def fields(self, statement: Statement) -> tuple[Field, ...] | None:
-        """The result's columns, for Describe."""
         if statement.kind == "show":
             return self._show_fields(statement.node)
         return EXPLAINED if statement.kind == "explain" else None
@@ -227,7 +224,6 @@ def _listed(node: Node) -> str:
 
 
 def _word(node: Node) -> str:
-    """A value in SET, as text."""
     if node.WhichOneof("node") == "type_cast":  # SET TIME ZONE INTERVAL '-08:00' HOUR TO MINUTE
         text = node.type_cast.arg.a_const.sval.sval
         hours = _HOURS_EAST.fullmatch(text)

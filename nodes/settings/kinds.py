@@ -33,7 +33,6 @@ def value_of(setting: Setting, text: str) -> str:
 
 
 def shown(setting: Setting, value: str) -> str:
-    """A base form as SHOW writes it."""
     if setting.kind != "integer" or not setting.unit or not value.isdigit() or int(value) == 0:
         return value
     count, base = _unit(setting.unit)

@@ -183,18 +183,15 @@ class Variables:
             yield name, self.get(name), "" if setting is None else setting.description
 
     def rows(self) -> Iterator[SettingRow]:
-        """Each setting that SHOW ALL shows."""
         for name in self._listed():
             value, initial, known = self._value(name), self._initial(name), KNOWN.get(name.lower())
             yield SettingRow(name, value, initial, self._source(name, value, initial), known)
 
     def shown(self) -> Iterator[tuple[str, str]]:
-        """Name and value of each setting, as SHOW answers."""
         for name in (*self._listed(), *HIDDEN):
             yield name, self.get(name)
 
     def _listed(self) -> list[str]:
-        """The names that SHOW ALL shows, in its order."""
         names = (setting.name for setting in KNOWN.values() if setting.name not in HIDDEN)
         return sorted((*names, *self._custom.values()), key=str.lower)
 
@@ -259,7 +256,6 @@ class Variables:
             self._custom.setdefault(known.lower(), known)
 
     def _accepted(self, known: str, text: str) -> str:
-        """The base form of a value that may be set."""
         others = sum(len(v) for name, v in {**self.initial, **self._values}.items() if name != known)
         if others + len(text) > CHARS_MAX:
             raise SqlError(PROGRAM_LIMIT, f"the settings of a session have at most {CHARS_MAX} characters")
@@ -298,7 +294,6 @@ class Variables:
         self._derive()
 
     def mark(self, number: int) -> None:
-        """Savepoint `number` is set."""
         if self._marks:
             self._marks[-1].chars = _held_beside(self._marks[-1], self._values, self._lasting)
         self._marks.append(Mark(number, self._values, self._lasting))
@@ -309,7 +304,6 @@ class Variables:
             self._marks.pop()
 
     def return_to(self, number: int) -> None:
-        """Undo what was set after savepoint `number`."""
         while self._marks and self._marks[-1].number > number:
             self._marks.pop()
         if self._marks and self._marks[-1].number == number:
@@ -324,7 +318,6 @@ class Variables:
             self._now(values, self._lasting)
 
     def end(self, *, committed: bool) -> None:
-        """The transaction is over, or a statement by itself."""
         if self._marks:
             self._marks.clear()
         before, self._before, self.is_undecided = self._before, None, False

@@ -43,7 +43,6 @@ class Deadline:
         self._look()
 
     def close(self) -> None:
-        """The transaction is over."""
         if self._looking is not None:
             self._looking.cancel()
 

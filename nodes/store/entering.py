@@ -35,7 +35,6 @@ _INFINITY = _INT8.pack(2**63 - 1)
 
 
 def timestamptz(moment: dt.datetime) -> bytes:
-    """PostgreSQL's binary form."""
     return _INFINITY if moment is NO_DEADLINE else _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
 
 
@@ -71,6 +70,5 @@ def _entry(
     sharding_hash: str | None,
     expires_at: dt.datetime,
 ) -> Command:
-    """The same for all transactions between two renewals of a lease."""
     hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
     return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

@@ -39,7 +39,6 @@ async def _outcome_now(pool: StorePool, xid: bytes, began_in: str | None) -> Out
 
 
 async def _status(session: StoreConnection, xid: bytes) -> str | None:
-    """The store's status of an id."""
     try:
         [result] = await session.run([Command(STATUS, (xid,))])
     except StoreError as error:

@@ -78,7 +78,6 @@ class Directory:
         return name in self._views
 
     async def views(self) -> tuple[ViewDefinition, ...]:
-        """All views, as the catalog has them now, by name."""
         rows = await self.rows(VIEWS)
         return tuple(view_from_json(row["id"], row["name"], row["revision"], row["body"]) for row in rows)
 

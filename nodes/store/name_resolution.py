@@ -47,7 +47,6 @@ class NamedRelations:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The versions and views that the meaning of a text follows from."""
         versions = tuple([(table.table_id, table.version) for table in self.tables.values()])
         return versions, tuple([view.key for view in self.views.values()])
 

@@ -42,7 +42,6 @@ class PinnedSession:
         return self.connection
 
     async def run(self, commands: Sequence[Command]) -> "list[Any]":
-        """Run a batch outside of any transaction of the client's. Raises `SqlError`."""
         await self._quiet()
         assert self.connection is not None
         try:
@@ -56,7 +55,6 @@ class PinnedSession:
             ) from error
 
     def relay(self, commands: Sequence[Command], relay: Relay) -> None:
-        """Begin a batch with a command whose rows go to `relay`."""
         relay.begin(asyncio.get_running_loop().create_task(self._relayed(self._relay, commands)))
         self._relay = relay
 

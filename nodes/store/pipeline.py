@@ -183,7 +183,6 @@ def int8(value: int) -> bytes:
 
 
 def int2_array(values: Sequence[int]) -> bytes:
-    """An array of int2."""
     elements = b"".join([b"\x00\x00\x00\x02" + value.to_bytes(2) for value in values])
     return _ARRAY_HEAD.pack(1, 0, INT2, len(values), 1) + elements
 
@@ -306,7 +305,6 @@ class StoreConnection:
 
     @property
     def last_words(self) -> str:
-        """The store's message when it ended the session."""
         return self._last_words or "the session at the store is closed"
 
     async def discard_all(self) -> None:
@@ -320,7 +318,6 @@ class StoreConnection:
         await self._owner.close()
 
     def discard(self, why: str = "the node closed the session at the store") -> None:
-        """Lose the session, and give its socket back."""
         self._lose(why)
         self._pgconn.finish()
 
@@ -415,10 +412,6 @@ class StoreConnection:
                 self._loop.add_reader(self._fd, self._on_readable)
                 self._loop.call_soon(self._read_on)
 
-    def _pause(self) -> None:
-        self._is_paused = True
-        self._loop.remove_reader(self._fd)
-
     def _end_long_row(self) -> None:
         assert self._batch is not None
         message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
@@ -443,7 +436,8 @@ class StoreConnection:
                 elif (relay := self._batch.relay) is not None:  # the answer before it is complete
                     self._pgconn.set_chunked_rows_mode(relay.chunk_rows)
                 if relay is not None and relay.is_full:
-                    self._pause()
+                    self._is_paused = True
+                    self._loop.remove_reader(self._fd)
                     return
             if self._batch is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
@@ -570,7 +564,6 @@ class StorePool:
 
     @property
     def free(self) -> int:
-        """The number of sessions that may still be taken."""
         return self.size_max - len(self._taken)
 
     async def take(self, user: str = "", *, is_block: bool = False) -> StoreConnection:
@@ -599,7 +592,6 @@ class StorePool:
         return connection
 
     def _hindrance(self, place: _Place) -> str:
-        """Why this place is not free."""
         if self._has_share(place):
             return (
                 f'user "{place.user}" has {self.share} of this node\'s {self.size_max} sessions at the store, its share'

@@ -106,8 +106,6 @@ def is_users(error: StoreError) -> bool:
 
 
 class UsersError(SqlError):
-    """PostgreSQL's error in a command with a user's words."""
-
     def __init__(self, error: StoreError, command: UsersCommand) -> None:
         offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
         detail, hint = error.detail or None, error.hint or None

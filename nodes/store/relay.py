@@ -33,7 +33,6 @@ class Described(NamedTuple):
 
 
 def described(result: "pq.abc.PGresult") -> tuple[Described, ...]:
-    """The columns of a result, or of a statement that was described."""
     return tuple(
         Described((result.fname(n) or b"").decode(), result.ftype(n), result.fsize(n), result.fmod(n))
         for n in range(result.nfields)
@@ -118,7 +117,6 @@ class Relay:
         return self.taken()
 
     def taken(self) -> list[Row]:
-        """All rows that are held."""
         rows = [row for chunk, _ in self._chunks for row in chunk]
         self._chunks.clear()
         self.bytes_held = 0

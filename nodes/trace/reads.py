@@ -34,7 +34,6 @@ OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "merge": 
 
 
 def scans_of(plan: Plan | InPlace) -> list[Scan]:
-    """Every scan of a plan."""
     match plan:
         case InPlace():
             return [use.scan for use in plan.uses]
@@ -52,7 +51,6 @@ def scans_of(plan: Plan | InPlace) -> list[Scan]:
 
 
 def written(plan: Plan | InPlace) -> frozenset[TableId]:
-    """The tables that a plan writes."""
     match plan:
         case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
             return frozenset({plan.descriptor.table_id})
@@ -77,7 +75,6 @@ def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets
 
 
 def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:
-    """The way of one scan to its rows."""
     descriptor = scan.descriptor
     about = {"table": descriptor.name, "version": descriptor.version}
     if scan.pinned_key is not None:

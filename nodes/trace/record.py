@@ -56,7 +56,6 @@ class Trace:
         return max(0, KEYS_MAX - self.keys)
 
     def step(self, do: str, **more: Any) -> None:
-        """Something was done now."""
         if len(self.steps) < STEPS_MAX:
             self.steps.append({"do": do, "ms": self._ms()} | more)
 
@@ -74,7 +73,6 @@ class Trace:
     def planned(
         self, pins: Mapping[int, Pin], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]
     ) -> None:
-        """A plan was made."""
         descriptors = list(used)
         self.tables = [_table(one, pins) for one in descriptors]
         self.scans, self.hidden = list(scans), list(hidden)
@@ -86,7 +84,6 @@ class Trace:
         self.step(do, **more)
 
     def forget(self) -> None:
-        """Nothing that was written is kept."""
         self.pairs, self.operations, self.keys, self.left_out = [], 0, 0, 0
 
     def wrote(self, pairs: Iterable[Json], *, operations: int, keys: int, left_out: int) -> None:
@@ -98,14 +95,12 @@ class Trace:
         self.step("write", operations=operations)
 
     def words(self) -> str:
-        """The trace in a sentence."""
         used = ", ".join(f"{one['name']} v{one['version']}" for one in self.tables) or "no table"
         signs = [pair["sign"] for pair in self.pairs]
         counted = " ".join(f"{sign}{signs.count(sign)}" for sign in "+-~" if sign in signs)
         return f"{self.kind}: {used}{f'; pairs {counted}' if counted else ''}"
 
     def to_text(self, transaction: Json) -> str:
-        """The whole as JSON."""
         shown = {
             "kind": self.kind,
             "sql": self.sql[:SQL_CHARS_MAX],

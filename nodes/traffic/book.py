@@ -174,7 +174,6 @@ class Book:
         return Insert(self.first + self.next_key - 1, self.chance.choice(self.samples))
 
     def done(self, action: Write) -> None:
-        """The statement was acknowledged."""
         after = self.after(action)
         if after is None:
             self.rows.pop(action.key, None)
@@ -198,7 +197,6 @@ class Book:
             self.inserting[action.key] = action.row
 
     def settle(self, key: int, found: Row | None) -> None:
-        """An uncertain row was read."""
         self.uncertain.discard(key)
         inserted = self.inserting.pop(key, found)
         if found is None:
@@ -234,5 +232,4 @@ class Book:
         return key < self.first + self.next_key and key not in self.foreign and key not in self.abandoned
 
     def having(self, column: int, value: Any) -> list[int]:
-        """The keys of own rows with `value` in a column; NULL equals nothing."""
         return sorted(key for key, row in self.rows.items() if value is not None and row[column] == value)

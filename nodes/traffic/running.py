@@ -57,14 +57,12 @@ class Running:
         return sum((client.meter for client in self.clients), Meter())
 
     def look(self) -> Sample:
-        """The figures since the last look."""
         now = time.monotonic()
         for client in self.clients:
             client.end_stalled(now)
         return self._second.take()
 
     def away(self) -> int:
-        """The number of clients that are served by another node than their own."""
         return sum(client.is_away for client in self.clients)
 
     def end(self, *, seconds_max: float = END_S_MAX, looked: Callable[[], object] = lambda: None) -> int:

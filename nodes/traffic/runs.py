@@ -111,7 +111,6 @@ def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
 
 
 def why_ended(run: TrafficRun) -> str:
-    """Why a run has ended, as a sentence where it is one of ours."""
     stopped = Sentence("{name} stopped it", name=run.stopped_by)
     return next((one for one in (LOST, TIME_OVER, REPLACED, CLUSTER_STOPPED, stopped) if one == run.why), run.why)
 
@@ -128,7 +127,6 @@ def why_not_stopped(run: TrafficRun) -> str | None:
 
 
 def stop(number: int, *, who: str) -> TrafficRun:
-    """Ask a run to end: its process looks every second. Raises `NoSuchRun`, `TrafficRefused`."""
     run = begin(number)
     if (refusal := why_not_stopped(run)) is not None:
         raise TrafficRefused(refusal)
@@ -150,7 +148,6 @@ def finish(run: TrafficRun, why: str) -> None:
 
 
 def going_on() -> QuerySet[TrafficRun]:
-    """Runs that have not ended and are not lost."""
     return TrafficRun.objects.filter(ended_at=None).exclude(_silent())
 
 

@@ -65,8 +65,6 @@ MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One column of a result."""
-
     name: str
     type: Type
     origin: tuple[int, int] = (0, 0)
@@ -184,8 +182,6 @@ def _nullable(write: Callable[[Any], bytes]) -> Writer:
 
 
 class Columns:
-    """The columns of one plan's result."""
-
     def __init__(self, outputs: Sequence[Output] = (), style: TimeStyle = PLAIN) -> None:
         texts = _TEXTS.get(style)
         if texts is None:
@@ -235,7 +231,6 @@ def checked(formats: tuple[int, ...], count: int | None) -> tuple[int, ...]:
 
 
 def each(formats: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The format of each column."""
     if len(formats) < 2:
         return (formats or (TEXT_FORMAT,)) * count
     if len(formats) != count:

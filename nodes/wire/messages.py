@@ -176,7 +176,6 @@ def read_bind(body: bytes) -> Bind:
 
 
 def _name(body: bytes, offset: int) -> tuple[str, int]:
-    """A text that ends with NUL, and where it ends."""
     end = body.find(b"\x00", offset)
     if end < 0:
         raise FatalError(PROTOCOL_VIOLATION, "invalid string in message")
@@ -184,7 +183,6 @@ def _name(body: bytes, offset: int) -> tuple[str, int]:
 
 
 def _shorts(body: bytes, offset: int) -> tuple[tuple[int, ...], int]:
-    """A counted list of short integers, and where it ends."""
     try:
         count = _COUNT.unpack_from(body, offset)[0]
         return struct.unpack_from(f"!{count}h", body, offset + 2), offset + 2 + 2 * count
@@ -211,7 +209,6 @@ def read_target(body: bytes) -> tuple[str, str]:
 
 
 def read_startup(body: bytes) -> dict[str, str]:
-    """The parameters of a StartupMessage, after its version."""
     reader = Reader(body)
     parameters: dict[str, str] = {}
     while name := reader.text():
@@ -285,12 +282,10 @@ def data_row(values: Sequence[bytes | None]) -> bytes:
 
 
 def copy_in(columns: int, *, is_binary: bool) -> bytes:
-    """The request for the data of COPY FROM."""
     return _copy_response(b"G", columns, is_binary)
 
 
 def copy_out(columns: int, *, is_binary: bool) -> bytes:
-    """The announcement of the data of COPY TO."""
     return _copy_response(b"H", columns, is_binary)
 
 

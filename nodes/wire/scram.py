@@ -48,7 +48,6 @@ def verifier_of(password: str, *, iterations: int = ITERATIONS, salt: bytes | No
 
 
 def verifier_from(text: str) -> Verifier:
-    """The verifier that was written as this text. Raises `ValueError`."""
     mechanism, salted, keys = text.split("$")
     iterations, salt = salted.split(":")
     stored_key, server_key = (base64.b64decode(key, validate=True) for key in keys.split(":"))
@@ -98,7 +97,6 @@ class Exchange:
     server_first: str = ""
 
     def challenge(self, client_first: str) -> str:
-        """The answer to the client's first message."""
         channel, _, rest = client_first.partition(",")
         _, _, self.first_bare = rest.partition(",")
         self.gs2_header = client_first.removesuffix(self.first_bare)

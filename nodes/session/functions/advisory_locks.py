@@ -34,8 +34,6 @@ table, is not seen by the store that looks for a deadlock among these locks."""
 
 
 class Lock(NamedTuple):
-    """A lock on a key."""
-
     key: int
     is_shared: bool
 
@@ -44,7 +42,6 @@ class Lock(NamedTuple):
         return "ShareLock" if self.is_shared else "ExclusiveLock"
 
     def command(self, verb: str) -> Command:
-        """`verb`: lock, try or unlock."""
         name = {"lock": "pg_advisory_lock", "try": "pg_try_advisory_lock", "unlock": "pg_advisory_unlock"}[verb]
         return Command(f"SELECT {name}{'_shared' if self.is_shared else ''}(%b)", (int8(self.key),))
 
@@ -59,8 +56,6 @@ def key_of(values: list[int]) -> int:
 
 @dataclass(eq=False)
 class AdvisoryLocks:
-    """The locks of one session."""
-
     pool: StorePool
     client: Client
     user: str = ""
@@ -157,7 +152,6 @@ class AdvisoryLocks:
             self.pool.put_back(connection)
 
     async def close(self) -> None:
-        """The session has ended; its locks with it."""
         self._held, self._of_transaction = {}, []
         if self.connection is not None:
             await self.connection.close()

@@ -48,8 +48,6 @@ SLEEP_S_MAX = 366 * 86_400.0
 
 @dataclass(eq=False)
 class SessionCalls:
-    """LISTEN, NOTIFY and calls of one session."""
-
     env: Environment
     client: Client
     variables: Variables
@@ -99,7 +97,6 @@ class SessionCalls:
     # -- calls --------------------------------------------------------------------------------------------------
 
     def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
-        """The column of a call; the types of its parameters are noted."""
         self._arguments(statement, parameters, Context(style=self.variables.style))
         return (field_of(statement.node),)
 

@@ -52,8 +52,6 @@ def _is_of_names(type_name: Node) -> bool:
 
 @dataclass(eq=False)
 class SessionNumbers:
-    """The functions of sequences in one session."""
-
     block: Block
 
     async def call(self, name: str, texts: Sequence[str], *, by_column: bool, alone: bool) -> int:

@@ -171,7 +171,6 @@ class NewTables:
     # -- savepoints ---------------------------------------------------------------------------------------------
 
     def mark(self, number: int) -> None:
-        """A savepoint of this number is set."""
         self._marks.append((number, self.tables, frozenset(self._dropped)))
 
     def release(self, number: int) -> None:

@@ -16,8 +16,6 @@ from nodes.wire.results import Result
 
 
 class TablesOfQueries:
-    """Makes the tables of one session's queries."""
-
     def __init__(self, planned: PlannedStatements, schema: SchemaStatements, block: Block) -> None:
         self.planned, self.schema, self.block = planned, schema, block
 
@@ -27,7 +25,6 @@ class TablesOfQueries:
         return await tried_in_block(self.block, lambda: self._made(portal, made))
 
     async def _made(self, portal: Portal, made: TableOfQuery) -> Result:
-        """The table and its rows, in the block's transaction."""
         block = self.block
         transaction = block.current()
         columns = await self.planned.columns_in_block(portal.about(made.query))

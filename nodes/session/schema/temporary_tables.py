@@ -47,11 +47,9 @@ class TemporaryTables:
         return (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
 
     def give_up(self) -> set[int]:
-        """The session keeps none any more; their ids."""
         given, self.kept = set(self.kept), {}
         self.forget()
         return given
 
     def forget(self) -> None:
-        """Forget what COMMIT would have done with tables that the session does not keep."""
         self.ends = {table_id: how for table_id, how in self.ends.items() if table_id in self.kept}

@@ -48,7 +48,6 @@ QUERY_BYTES_MAX = 64 * 1024
 
 
 def is_about_view(statement: Statement) -> bool:
-    """True for a statement about views."""
     node, kind = statement.node, statement.node.DESCRIPTOR.name
     if kind == "DropStmt":
         return bool(node.remove_type == pb.OBJECT_VIEW)
@@ -58,8 +57,6 @@ def is_about_view(statement: Statement) -> bool:
 
 
 class ViewStatements:
-    """The statements about views of one session."""
-
     def __init__(self, client: Client, who: str, block: Block, planned: "PlannedStatements") -> None:
         self.client, self.who, self.block, self.planned = client, who, block, planned
 
@@ -164,7 +161,6 @@ class ViewStatements:
 
 
 def _refuse_clauses(node: Node) -> None:
-    """Refuses what a view has not here."""
     clauses = {
         "a TEMPORARY view": node.view.relpersistence == "t",
         "an UNLOGGED view": node.view.relpersistence == "u",

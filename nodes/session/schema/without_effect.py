@@ -71,13 +71,11 @@ def names_view(statement: Statement) -> bool:
 
 
 def may_name_sequence(statement: Statement) -> bool:
-    """True for ALTER TABLE .. OWNER TO."""
     node = statement.node
     return node.DESCRIPTOR.name == "AlterTableStmt" and not names_view(statement) and _all_are(node, "AT_ChangeOwner")
 
 
 def is_forgiving(statement: Statement) -> bool:
-    """True for IF EXISTS."""
     return bool(statement.node.DESCRIPTOR.name == "AlterTableStmt" and statement.node.missing_ok)
 
 
