@@ -59,7 +59,11 @@ class CopyData:
                 kind, piece = await self.channel.data()
             match chr(kind):
                 case "d":
-                    self._keep(piece)
+                    self._kept_bytes += len(piece)
+                    if self.can_begin_again:
+                        self._kept.append(piece)
+                    else:
+                        self._kept.clear()
                     yield piece
                 case "c":
                     self._is_done = True
@@ -84,13 +88,6 @@ class CopyData:
         except errors.SqlError as error:
             if error.sqlstate != errors.QUERY_CANCELED:
                 raise
-
-    def _keep(self, piece: bytes) -> None:
-        self._kept_bytes += len(piece)
-        if self.can_begin_again:
-            self._kept.append(piece)
-        else:
-            self._kept.clear()
 
 
 async def send_copy(portal: Portal, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:

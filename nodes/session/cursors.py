@@ -69,7 +69,11 @@ class Cursors:
         }
         cursors = self.client.statements.cursors
         if not await self.planned.declare(about, node.portalname, words_of(options)):
-            cursors[node.portalname] = await self._read_cursor(about, fields, common)
+            about.prepared.fields, about.prepared.is_described = fields, True
+            formats = about.result_formats = (BINARY,) if common["is_binary"] else ()
+            result = await self.planned.run(about, alone=False)
+            size = sum(map(bytes_of, result.rows))
+            cursors[node.portalname] = ReadCursor(rows=result.rows, formats=formats, row_bytes=size, **common)
             return Result("DECLARE CURSOR")
         connection = self.block.current().connection
         assert connection is not None
@@ -79,14 +83,6 @@ class Cursors:
             block=self.block, connection=connection, style=self.planned.users_settings, **common
         )
         return Result("DECLARE CURSOR")
-
-    async def _read_cursor(self, about: Portal, fields: tuple[Field, ...], common: dict[str, Any]) -> ReadCursor:
-        """The cursor of what the node answers itself: a question to the catalog."""
-        about.prepared.fields, about.prepared.is_described = fields, True
-        formats = about.result_formats = (BINARY,) if common["is_binary"] else ()
-        result = await self.planned.run(about, alone=False)
-        size = sum(map(bytes_of, result.rows))
-        return ReadCursor(rows=result.rows, formats=formats, row_bytes=size, **common)
 
     def find(self, name: str) -> Cursor:
         try:

@@ -10,7 +10,6 @@ from nodes.context import Environment
 from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
 from nodes.crud.calls import argument_texts, call_of, parsed_bytes
-from nodes.crud.catalogue import Operation
 from nodes.crud.errors import error_json
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import HeldRows
@@ -48,7 +47,12 @@ class Requests:
 
     async def run(self, portal: Portal, *, alone: bool) -> Result:
         node, operation, trace = portal.statement.node, portal.statement.node.operation, portal.trace
-        self._refuse_among_others(operation, alone=alone)
+        if self.block.is_open:
+            message = "a crud operation cannot run inside a transaction block"
+            raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
+        if operation.writes and not alone:
+            message = f"crud.{operation.name} cannot run among other statements"
+            raise SqlError(ACTIVE_TRANSACTION, message, hint="it is a transaction of its own: send it by itself")
         caller = operations.Caller(self.block.owner, self.known, self.variables.style, trace)
         if trace is not None:
             trace.kind = STATEMENT_OF.get(operation.verb, "select")
@@ -68,11 +72,3 @@ class Requests:
         if transaction is not None and result.more is not None:
             result.more = self.block.streamed(transaction, result.more)
         return result
-
-    def _refuse_among_others(self, operation: Operation, *, alone: bool) -> None:
-        if self.block.is_open:
-            message = "a crud operation cannot run inside a transaction block"
-            raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
-        if operation.writes and not alone:
-            message = f"crud.{operation.name} cannot run among other statements"
-            raise SqlError(ACTIVE_TRANSACTION, message, hint="it is a transaction of its own: send it by itself")

@@ -165,7 +165,13 @@ class Client(threading.Thread):
 
     def _perform(self, action: Action) -> None:
         if isinstance(action, Read):
-            self._check_read(action, self._rows(self._query_of(action), (action.key,)))
+            found = self._rows(self._query_of(action), (action.key,))
+            row = found[0] if found else None
+            if action.key in self._book.uncertain:
+                self._book.settle(action.key, row)
+            elif row != self._book.rows.get(action.key):
+                written = self._book.rows.get(action.key)
+                self.meter.fail(f"row {action.key} is {row}, was written as {written}", is_wrong=True)
         elif isinstance(action, Look):
             params = (action.value, self._book.first, self._book.limit)
             self._check_look(action, self._rows(self._query_of(action), params))
@@ -250,14 +256,6 @@ class Client(threading.Thread):
     @staticmethod
     def _connect(address: str) -> psycopg.Connection[Any]:
         return psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX)
-
-    def _check_read(self, action: Read, found: list[Row]) -> None:
-        row = found[0] if found else None
-        if action.key in self._book.uncertain:
-            self._book.settle(action.key, row)
-        elif row != self._book.rows.get(action.key):
-            written = self._book.rows.get(action.key)
-            self.meter.fail(f"row {action.key} is {row}, was written as {written}", is_wrong=True)
 
     def _check_look(self, action: Look, found: list[Row]) -> None:
         keys = sorted(row[0] for row in found if self._book.expects(row[0]))

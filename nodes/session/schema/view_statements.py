@@ -70,7 +70,12 @@ class ViewStatements:
                 raise SqlError(OBJECT_IN_USE, message)
             await self.block.end_implicit()
         if kind == "ViewStmt":
-            await self._create(statement)
+            from changes.submission.stored_views import create
+
+            node = statement.node
+            _refuse_clauses(node)
+            definition = await self._defined(statement)
+            await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.who))
         elif kind == "DropStmt":
             await self._drop(statement)
         else:
@@ -94,14 +99,6 @@ class ViewStatements:
         self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
 
     # -- CREATE VIEW --------------------------------------------------------------------------------------------
-
-    async def _create(self, statement: Statement) -> None:
-        from changes.submission.stored_views import create
-
-        node = statement.node
-        _refuse_clauses(node)
-        definition = await self._defined(statement)
-        await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.who))
 
     async def _defined(self, statement: Statement) -> ViewDefinition:
         """The view as the newest versions of its tables have it."""
