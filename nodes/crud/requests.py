@@ -39,7 +39,7 @@ from nodes.crud.errors import (
 from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
-from nodes.execution.perform import perform
+from nodes.execution.writing import dml
 from nodes.execution.writing.computing import Computing, computing_of, settings_of
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -54,10 +54,9 @@ from nodes.sql.readable import InPlace, Use, over_tables
 from nodes.sql.statements import Statement, parse
 from nodes.sql.uses import scans_in
 from nodes.sql.writes.row_texts import Reading
-from nodes.store.checked import checked
 from nodes.store.entering import Hashes
 from nodes.store.name_resolution import Names
-from nodes.store.refusals import Retry
+from nodes.store.refusals import Retry, checked
 from nodes.store.transaction import Owner, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
@@ -353,7 +352,9 @@ class Request:
         if isinstance(plan, SelectPlan):
             result = await self.read(transaction, text, context, commit=ends)
         else:
-            result = await perform(self.env, transaction, plan, context, await self._computing(text), commit=ends)
+            assert isinstance(plan, WritingPlan)
+            computing = await self._computing(text)
+            result = await dml.perform(self.env, transaction, plan, context, computing, commit=ends)
         rows = list(result.rows)
         if result.more is not None:
             async for batch in result.more:

@@ -1,6 +1,5 @@
 """Plans, executed over the store.
 
-perform         a plan of whatever kind, of:
 in_place        SELECT, answered by PostgreSQL
 describing      its parameters and columns, by the store
 portions        its rows in portions, by a cursor of the store

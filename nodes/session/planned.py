@@ -22,10 +22,11 @@ from nodes.context import Environment
 from nodes.execution.describing import describe, fields_of, shown_fields
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
-from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
+from nodes.execution.writing import dml
 from nodes.execution.writing.computing import computing_of
 from nodes.execution.writing.copy_from import copy_from
+from nodes.execution.writing.several import several
 from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -45,9 +46,8 @@ from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Node, Statement, relations_in, writes_in_with
 from nodes.sql.writes.row_texts import Reading, source_of
-from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
-from nodes.store.refusals import Retry
+from nodes.store.refusals import Retry, checked
 from nodes.store.relay import Described
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
@@ -242,7 +242,10 @@ class PlannedStatements:
         reading = partial(self._reading, portal, named, context)
         computing, texts = await computing_of(self.env, portal, plan, self.users_settings(), reading)
         if portal.data is None:
-            return await perform(self.env, transaction, plan, context, computing, texts, commit=commit)
+            if isinstance(plan, SeveralPlan):
+                assert texts is not None
+                return await several(self.env, transaction, plan, context, computing, texts)
+            return await dml.perform(self.env, transaction, plan, context, computing, commit=commit)
         assert isinstance(plan, InsertPlan)
         return await copy_from(self.env, transaction, plan, context, portal.data, self.client.notice, computing)
 

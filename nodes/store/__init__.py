@@ -7,11 +7,9 @@ deadline         what ends a transaction with its leases, and moves when they ar
 relay            rows of a user's statement on their way to its client
 pinned           a session at the store that a client keeps between its transactions
 reader           the role of users' texts, and settings around one
-refusals         errors of the store in the terms of a client
-checked          errors of an old schema count only where something vouches for it
+refusals         errors of the store in the terms of a client; those of an old schema count if something vouches for it
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)
 name_cache       from names to ids
-numbers          numbers of identity columns, from sequences
-last_numbers     the numbers that a session took last
+numbers          numbers of identity columns, from sequences, and those that a session took last
 """

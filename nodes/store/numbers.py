@@ -5,18 +5,37 @@ statement that fails, or whose node ends before COMMIT, is a gap.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.values.types import limit_of
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from nodes.store.pipeline import Command, int4
-from nodes.store.transaction import Transaction
 from storage.sequences import make_sql, sequence_of, take_sql, taken
+
+if TYPE_CHECKING:
+    from nodes.store.transaction import Transaction
+
+
+@dataclass(eq=False)
+class LastNumbers:
+    """The number that a session took last from each sequence, by the sequence's name at the store."""
+
+    by_sequence: dict[str, int] = field(default_factory=dict)
+    newest: str | None = None
+    """The sequence that it took a number from last."""
+
+    def note(self, sequence: str, number: int) -> None:
+        self.by_sequence[sequence], self.newest = number, sequence
+
+    def forget(self) -> None:
+        self.by_sequence, self.newest = {}, None
 
 
 async def take_numbers(
-    transaction: Transaction, table: Descriptor, counts: Mapping[Column, int]
+    transaction: "Transaction", table: Descriptor, counts: Mapping[Column, int]
 ) -> dict[Column, tuple[int, ...]]:
     """So many numbers of each column, in one round trip. Raises 2200H when a column has no more."""
     sequences = {column: sequence_of(table.table_id, column) for column in counts}

@@ -35,7 +35,7 @@ from nodes.sql.naming import DEPTH_MAX, SCHEMAS, too_deep
 from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
 from nodes.sql.uses import followed
 from nodes.sql.views import definition_of
-from nodes.store.checked import checked
+from nodes.store.refusals import checked
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
