@@ -289,7 +289,7 @@ class _Drawing:
         if self.shown.refused is not None:
             refused: Values = {"step": self.shown.refused.label, "why": self.shown.refused.why}
             text = Text("The next step is refused: {step} ({why})", refused)
-            yield from self._sentence(f"{MARKS[Severity.DAMAGE]} {self.say(text)}", "refused", bold=True)
+            yield from self._sentence(f"{MARKS[Severity.DAMAGE]} {self.say(text)}", "refusal", bold=True)
 
     def _found(self, rows: Sequence[str]) -> str:
         return ", ".join(rows) or self.say(Text("nothing"))

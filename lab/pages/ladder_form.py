@@ -124,7 +124,7 @@ def order_builder(options: Sequence[str], named: Callable[[str], str], order: Se
     """The data for things that are brought into an order, of which no two are judged before the answer is stored."""
     tiles = [_plain(one, named(one)) for one in options]
     start = _plain("", _("start"))
-    words = ladder_words()
+    words = ladder_words() | {"say silent": _("Build your order, then answer.")}
     return {"ground": start, "tiles": tiles, "pairs": {}, "words": words, "order": list(order), "isSilent": True}
 
 

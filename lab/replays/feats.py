@@ -90,19 +90,19 @@ ALL = (
     Feat("filled", Text("insert rows first, then create the index: its fill puts their entries; audit it")),
     Feat(
         "held-back",
-        Text("hold a change of your sandbox back for ten seconds, by a transaction of yours that is open on a node"),
+        Text("block a change of your sandbox for ten seconds: leave a transaction open on a node"),
     ),
     Feat("rolled-back", Text("create a unique index on your sandbox with duplicates: it fails, and is rolled back")),
     Feat(
         "killed",
-        Text("kill a node that leases your sandbox: a change of it waits for the lease to end, and goes on without"),
+        Text("kill a node that leases your sandbox: a change of it waits until the lease expires"),
         by_operators=True,
     ),
     Feat(
         "thawed",
         Text(
-            "freeze a node that leases your sandbox; when a change of it has gone on without, thaw the node, and audit"
-            " the sandbox: every clause holds"
+            "freeze a node that leases your sandbox, thaw it once a change no longer waits for it, and audit the"
+            " sandbox: every clause holds"
         ),
         by_operators=True,
     ),

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from django import template
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from markdown_it import MarkdownIt
@@ -30,6 +32,11 @@ def markdown(text: str) -> SafeString:
 def inline(text: str) -> SafeString:
     """A single line, such as a choice, without a paragraph around it."""
     return SafeString(MARKDOWN.renderInline(text))  # as above
+
+
+def plain(text: str) -> str:
+    """A single line without its marks, for what shows no HTML."""
+    return unescape(strip_tags(MARKDOWN.renderInline(text)))
 
 
 @register.filter

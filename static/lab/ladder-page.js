@@ -184,7 +184,7 @@ function playAll(root) {
   const { runs, words } = JSON.parse(document.getElementById(root.dataset.runs).textContent);
   root.append(h("p", { class: "hush", id: "ladder-then", "aria-live": "polite" }));
   runs.forEach((run, at) => {
-    const box = h("details", { class: "answer-run", open: at === 0 }, h("summary", {}, h("b", {}, run.title || words["what was tried"]), " ", run.tried_words));
+    const box = h("details", { class: "answer-run", open: at === 0 }, h("summary", {}, h("b", {}, run.title || words["what was tried"]), run.tried_words && [" \u00b7 ", run.tried_words]));
     let player = null;
     const open = () => {
       if (!box.open || player) return;

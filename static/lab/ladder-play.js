@@ -125,7 +125,7 @@ export class Player {
     const key = (name, words, act) => h("button", { type: "button", title: this.words[words], onclick: act }, icon(name), h("span", { class: "hush" }, this.words[words]));
     this.toggle = key("play", "play", () => (this.isPlaying ? this.pause() : this.play()));
     this.bar = h("div", { class: "row player-keys", role: "group", "aria-label": this.words.transport }, key("skip-back", "again", () => { this.pause(); this.to(0); }), key("step-back", "back", () => { this.pause(); this.to(this.at - 1); }), this.toggle, key("step-forward", "next", () => { this.pause(); this.to(this.at + 1, true); }), this.dots, this.count);
-    this.element = h("div", { class: "ladder-player" }, stage.element, this.sentence, this.ghost(), this.bar);
+    this.element = h("div", { class: "ladder-player" }, h("h2", { class: "hush" }, this.words.transport), stage.element, this.sentence, this.ghost(), this.bar);
   }
 
   /* What the learner predicted stays beside the run. */

@@ -85,12 +85,12 @@ def test_every_chapter_has_a_picture_in_one_colour_that_is_the_same_each_time(ch
     colours = {one.get(name) for one in root.iter() for name in ("fill", "stroke")}
     assert colours <= {None, "none", "currentColor", "url(#delete-only)", "url(#write-only)"}
     assert len(words(root, of="event")) == len(shown.trace) > 0
-    assert len(words(root, of="refused")) == (shown.refused is not None)
+    assert len(words(root, of="refusal")) == (shown.refused is not None)
 
 
 def test_a_step_that_is_refused_says_why() -> None:
     frozen = parse(picture_of_session(shown_of(CHAPTERS["12-a-frozen-node"]), "A frozen node"))
-    (refused,) = words(frozen, of="refused")
+    (refused,) = words(frozen, of="refusal")
     assert refused.startswith("✗ The next step is refused: n1: its last message arrives: COMMIT (its transaction")
 
 
@@ -134,7 +134,7 @@ def test_lines_are_of_a_width(text: str, lines: list[str]) -> None:
 def test_a_narrow_picture_says_the_same_within_the_width_of_a_phone(chapter: Chapter) -> None:
     wide = parse(picture_of_session(shown_of(chapter), chapter.id))
     narrow = parse(picture_of_session(shown_of(chapter), chapter.id, is_narrow=True))
-    for part in ("version", "verdict", "probe", "refused"):
+    for part in ("version", "verdict", "probe", "refusal"):
         assert words(narrow, of=part) == words(wide, of=part)
     assert len(words(narrow, of="event")) == len(words(wide, of="event"))
     lines = [one for one in narrow.iter(f"{SVG}text") if one.get("text-anchor") is None]

@@ -9,6 +9,7 @@ from lab.exercises.shelf import Book
 from lab.pages.courses.chapters import text
 from lab.pages.courses.seen import Seen
 from lab.pages.ladder_form import runs_worded
+from lab.templatetags.chapter_text import plain
 
 
 def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | None:
@@ -18,12 +19,12 @@ def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | 
         return None
 
     def named(item: str) -> str:
-        return text(book, f"{key}.item {item}") or text(book, f"{key}.choice {item}") if item else ""
+        return plain(text(book, f"{key}.item {item}") or text(book, f"{key}.choice {item}")) if item else ""
 
     def predicted(item: str) -> str:
         matched = found.predicted.get("match")
         given = matched.get(item) if matched else found.predicted.get("choice")
-        return text(book, f"{key}.choice {given}")
+        return plain(text(book, f"{key}.choice {given}"))
 
     return runs_worded(runs_of(task, screen.start), named, predicted)
 
