@@ -45,6 +45,12 @@ def _named(clauses: Sequence[str]) -> Text:
     return joined([NAMES[one] for one in dict.fromkeys(clauses) if one in NAMES])
 
 
+def clauses_named(clauses: Sequence[str]) -> Text:
+    """Clauses by their names, those of people with handbooks among them."""
+    names = {**NAMES, "lost message": Text("lost message"), "two editions": Text("too many editions")}
+    return joined([names.get(one, Text("{clause}", {"clause": one})) for one in clauses])
+
+
 def goal_text(goal: str) -> Text:
     """A goal in words; one that is no clause stands for itself."""
     clause, _, version = goal.partition("@v")

@@ -16,14 +16,13 @@ from catalog.text.storable import is_storable
 from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
-from lab.exercises.goals import goal_text, made_instead
+from lab.exercises.goals import clauses_named, goal_text, made_instead
 from lab.exercises.grammars import grammar
 from lab.exercises.judgement import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import NOTHING, Severity, Shown, Text, Verdict
-from lab.texts import names_listed
 
 ITEMS_MAX = 40
 
@@ -386,7 +385,8 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     if found.outcome is Outcome.RIGHT and found.played is not None and found.played.states:
         remarks.append(Text("{n} states were tried, and none was broken.", {"n": f"{found.played.states:,}"}))
     if found.story and found.played is None:
-        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": names_listed(found.clauses)}))
+        broken = clauses_named(found.clauses)
+        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": broken}))
         remarks += found.story
     if found.is_hidden:
         remarks.append(

@@ -123,7 +123,7 @@ WORDS: Mapping[str, str | Promise] = {
     "nothing there": _("nothing yet"),
     "orphan": _("orphan entry"),
     "missing": _("missing entry"),
-    "duplicate": _("duplicate"),
+    "duplicate": _("breaks the rule"),
     "unset": _("missing value"),
     "left-over": _("left over"),
     "lost": _("lost"),

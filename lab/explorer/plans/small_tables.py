@@ -318,7 +318,9 @@ def _name(model: Model, kind: Kind) -> str:
 
 
 def _constraint_name(model: Model) -> str:
-    return OWN_LINK.name if model.refers_to_itself else "a_is_11" if model.check else "a_not_null"
+    if model.refers_to_itself or model.foreign_key:
+        return OWN_LINK.name if model.refers_to_itself else LINK_NAME
+    return "a_is_11" if model.check else "a_not_null"
 
 
 def part_of(model: Model, name: PairName) -> int | None:
