@@ -93,8 +93,15 @@ def test_a_phone_shows_what_is_changed_on_its_first_screen(html: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.parametrize("width", [1440, 390], ids=["wide", "phone"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+LOOKS = [
+    pytest.param("light", 1440, id="light-wide"),
+    pytest.param("dark", 390, id="dark-phone"),
+    pytest.param("light", 390, id="light-phone", marks=pytest.mark.soak),
+    pytest.param("dark", 1440, id="dark-wide", marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
 @pytest.mark.parametrize(
     "of", [{"held": True}, {"kind": "killed"}, {"kind": "frozen"}], ids=["held", "killed", "frozen"]
 )
