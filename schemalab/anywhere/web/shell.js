@@ -30,54 +30,35 @@ const call = (worker, ...asked) => new Promise((resolve, reject) => {
   worker.postMessage(asked, [port2]);
 });
 
-/* Progress is one file, stored before an answer is shown. A search runs in a second worker, which is ended to stop it. */
-const store = await self.caches?.open(`${NAME} progress`).catch(() => null);
-const keep = (file) => store?.put("progress", new Response(file));
-async function follow({ progress, search }) {
-  if (progress) await keep(progress);
-  if (search) find(...search);
-}
+/* A search runs in a second worker, which is ended to stop it. */
 async function find(pk, asked) {
   const mine = searcher ??= start("search");
   mine.onmessage = async ({ data }) => {
     if (await call(site, "search_goes_on", pk, data) || searcher !== mine) return;
     mine.terminate();
     searcher = null;
-    follow(await call(site, "searched", pk));
+    call(site, "searched", pk);
   };
-  follow(await call(site, "searched", pk, await call(mine, "search", asked)));
-}
-async function answer({ headers, ...request }) {
-  const asked = { ...request, headers: { ...headers, host: location.host, "accept-language": navigator.languages.join() }, cookies: document.cookie };
-  const found = await call(site, "answer", asked);
-  await follow(found);
-  return found;
+  call(site, "searched", pk, await call(mine, "search", asked));
 }
 
-/* The tab that leads has the worker with the site. The service worker asks all tabs, and this one answers. */
-const tabs = new BroadcastChannel(NAME), taken = new Set();
-let leads = false;
+/* The tab that leads has the worker with the site, which answers the service worker itself: this thread draws pages. */
+const tabs = new BroadcastChannel(NAME);
 async function lead() {
   tell(word("starting"));
   bar.removeAttribute("value");
   site = start("site");
-  const kept = await (await store?.match("progress"))?.arrayBuffer();
-  if (!(await call(site, "start", kept))) console.warn(word("not_kept"));
-  leads = true;
-  tabs.postMessage({ leads });
+  site.onmessage = ({ data: { search } }) => find(...search);
+  if (!(await call(site, "start", document.cookie))) console.warn(word("not_kept"));
   open();
   element("other").hidden = true;
   for (const one of document.querySelectorAll("footer :disabled")) one.disabled = false;
   await new Promise(() => {});
 }
-tabs.onmessage = async ({ data: { loaded, all, id, request } }) => {
-  if (loaded) {
-    bar.value = loaded / all;
-    tell(word("loading", (loaded / 1e6).toFixed(1), (all / 1e6).toFixed(1)));
-  }
-  if (!request || !leads || taken.has(id)) return;
-  taken.add(id);
-  tabs.postMessage({ id, answer: await answer(request) });
+tabs.onmessage = ({ data: { loaded, all } }) => {
+  if (!loaded) return;
+  bar.value = loaded / all;
+  tell(word("loading", (loaded / 1e6).toFixed(1), (all / 1e6).toFixed(1)));
 };
 
 /* The site in its frame: the address bar says where it is, so that links can be sent; other sites open beside it. */
@@ -97,7 +78,10 @@ function open() {
 function shown(page, at) {
   history.replaceState(null, "", `#${below(at)}${at.hash}`);
   document.title = page.title;
-  const dressed = () => dress(page.documentElement.dataset);
+  const dressed = () => {
+    dress(page.documentElement.dataset);
+    tabs.postMessage({ cookies: document.cookie });
+  };
   dressed();
   new MutationObserver(dressed).observe(page.documentElement, { attributeFilter: ["data-theme", "data-language"] });
   page.addEventListener("click", (event) => {
@@ -125,10 +109,10 @@ element("import").onchange = async ({ target: input }) => {
   const file = await input.files[0].arrayBuffer();
   input.value = "";
   if (!(await call(site, "may_keep", file))) return alert(word("not_kept"));
-  if (confirm(word("sure_import"))) again("imported", await keep(file));
+  if (confirm(word("sure_import"))) again("imported", await call(site, "keep", file));
 };
 element("start-over").onclick = async () => {
-  if (confirm(word("sure"))) again("deleted", await store?.delete("progress"));
+  if (confirm(word("sure"))) again("deleted", await call(site, "forget"));
 };
 
 /* The first screen, before Python: a tap on a link waits, and a sentence says so. */
@@ -150,7 +134,7 @@ if (await navigator.serviceWorker?.register("sw.js").catch(() => null)) {
   });
 } else {
   bar.remove();
-  alone = (await import("./alone.js")).pages(frame, here.href, answer, (...place) => { line.textContent = word("alone"); shown(...place); });
+  alone = (await import("./alone.js")).pages(frame, here.href, (request) => call(site, "answer", request), (...place) => { line.textContent = word("alone"); shown(...place); });
 }
 const leading = (lock) => lock && lead().catch((error) => fail(error.message));
 await navigator.locks.request(NAME, { ifAvailable: true }, leading); // ends where another tab leads

@@ -1,6 +1,6 @@
 /* Python in a worker, in one of two roles: the site, or a search. Calls wait until it has started.
    The first start keeps a copy of the memory, without progress; later ones begin with it, in a tenth of the time. */
-const here = new URL("./", import.meta.url).href, role = self.location.hash.slice(1), isAlone = self.location.search === "?alone";
+const here = new URL("./", import.meta.url).href, role = self.location.hash.slice(1), isAlone = self.location.search === "?alone", NAME = `schemalab-anywhere ${here}`;
 const bytes = async (answer) => new Uint8Array(await answer.arrayBuffer());
 
 /* Without a service worker, files lie compressed at the host, and this unpacks them. */
@@ -32,7 +32,7 @@ async function start() {
     place(python.FS, files);
     return python;
   };
-  const copies = await self.caches?.open(`schemalab-anywhere ${here} memory`).catch(() => null);
+  const copies = await self.caches?.open(`${NAME} memory`).catch(() => null);
   const name = `${here}memory-${new Uint8Array(await crypto.subtle.digest("SHA-256", files)).join("")}`, copy = await copies?.match(name);
   const bridge = (python) => python.pyimport(`schemalab.anywhere.bridge.${role}`);
   if (copy) try {
@@ -59,9 +59,40 @@ async function start() {
 }
 const started = start(), plain = (value) => value?.toJs?.({ dict_converter: Object.fromEntries }) ?? value;
 
+/* Progress is one file, stored before an answer is shown. The service worker asks all tabs; the one that leads answers. */
+const store = self.caches?.open(`${NAME} progress`).catch(() => null), tabs = new BroadcastChannel(NAME), taken = new Set();
+let cookies = "";
+const calls = {
+  async start(given) {
+    cookies = given;
+    const isKept = (await started).start(await (await (await store)?.match("progress"))?.arrayBuffer());
+    tabs.onmessage = async ({ data: { id, request, cookies: changed = cookies } }) => {
+      cookies = changed;
+      if (!request || taken.has(id)) return;
+      taken.add(id);
+      tabs.postMessage({ id, answer: await calls.answer(request) });
+    };
+    tabs.postMessage({ leads: true });
+    return isKept;
+  },
+  async answer({ headers, ...request }) {
+    const asked = { ...request, headers: { ...headers, host: location.host, "accept-language": navigator.languages.join() }, cookies };
+    return follow((await started).answer(asked));
+  },
+  searched: async (...given) => follow((await started).searched(...given)),
+  keep: async (file) => (await store)?.put("progress", new Response(file)),
+  forget: async () => (await store)?.delete("progress"),
+};
+async function follow(said) {
+  const { progress, search, ...answer } = plain(said);
+  if (progress) await calls.keep(progress);
+  if (search) postMessage({ search });
+  return answer;
+}
+
 onmessage = async ({ data: [name, ...args], ports: [port] }) => {
   try {
-    port.postMessage({ result: plain((await started)[name](...args)) });
+    port.postMessage({ result: plain(await (calls[name] ?? (await started)[name])(...args)) });
   } catch (error) {
     port.postMessage({ error: String(error) });
   }
