@@ -1,7 +1,6 @@
 """A static host: the folder of `make anywhere` below /course/ on a free port, as `python -m http.server` serves it."""
 
 import functools
-import gzip
 import hashlib
 import subprocess
 import sys
@@ -19,10 +18,10 @@ def write_folder(host: Path) -> None:
     assert ended.returncode == 0, ended.stderr[-3000:]
 
 
-def memory_name(host: Path) -> str:
-    """The name under which a browser keeps its copy of Python's memory: by the hash of the site's files."""
-    files = gzip.decompress((host / "course" / "site.files.gz").read_bytes())
-    return "memory-" + "".join(str(byte) for byte in hashlib.sha256(files).digest())
+def memory_names(host: Path) -> list[str]:
+    """The names under which a browser keeps its copy of Python's memory and files: by the hash of the site's archive."""
+    version = "".join(map(str, hashlib.sha256((host / "course" / "site.files.xz").read_bytes()).digest()))
+    return [f"memory-{version}", f"files-{version}"]
 
 
 class Served:

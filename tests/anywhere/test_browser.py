@@ -16,7 +16,7 @@ from lab.exercises.chapter import Form
 from lab.exercises.shelf import books
 from rollouts.templates import BY_NAME
 from schemalab.anywhere.walk import wrong_fields
-from tests.anywhere.host import Served, memory_name
+from tests.anywhere.host import Served, memory_names
 from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
 from tests.product.browser.conftest import browser
 from tests.product.browser.learner import Learner, open_menu
@@ -221,9 +221,9 @@ def test_progress_without_a_network(
     assert complaints == []
 
 
-SPOIL_MEMORY = """async (name) => {
+SPOIL_MEMORY = """async (names) => {
   const here = new URL("./", location.href).href, cache = await caches.open(`schemalab-anywhere ${here} memory`);
-  await cache.put(here + name, new Response(new Uint8Array(65536)));
+  for (const name of names) await cache.put(here + name, new Response(new Uint8Array(65536)));
 }"""
 
 
@@ -239,7 +239,7 @@ def test_a_window_without_service_workers(browser: Browser, folder: Path) -> Non
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda message: warnings.append(message.text.splitlines()[0]))
     page.goto(f"{served.address}/words.json")
-    page.evaluate(SPOIL_MEMORY, memory_name(folder))
+    page.evaluate(SPOIL_MEMORY, memory_names(folder))
     screen = next(one for one in BOOKS["01-one-jump"].chapter.screens if one.id)  # type: ignore[union-attr]
     page.goto(f"{served.address}/lab/chapters/01-one-jump/{screen.id}/")
     expect(page).to_have_url(f"{served.address}/#lab/chapters/01-one-jump/{screen.id}/")

@@ -14,7 +14,7 @@ async function module(name) {
   return import(isAlone ? URL.createObjectURL(await (await fetch(url)).blob()) : url);
 }
 
-/* `site.files`: a line of JSON with names and lengths, then all contents. */
+/* The site's files: a line of JSON with names and lengths, then all contents. */
 function place(FS, files) {
   let at = files.indexOf(10) + 1;
   for (const [name, length] of JSON.parse(new TextDecoder().decode(files.subarray(0, at)))) {
@@ -26,17 +26,12 @@ function place(FS, files) {
 async function start() {
   const [{ loadPyodide }, { default: create }, { default: parser }] = await Promise.all(["pyodide", "pyodide.asm", "libpg-query"].map(module));
   self.postgres = await parser({ locateFile: (name) => `${here}py/${name}` }); // Python calls it
-  const files = await bytes(await fetch(`${here}site.files`));
-  const begin = async (options) => {
-    const python = await loadPyodide({ indexURL: `${here}py/`, createPyodideModule: create, ...options });
-    place(python.FS, files);
-    return python;
-  };
-  const copies = await self.caches?.open(`${NAME} memory`).catch(() => null);
-  const name = `${here}memory-${new Uint8Array(await crypto.subtle.digest("SHA-256", files)).join("")}`, copy = await copies?.match(name);
-  const bridge = (python) => python.pyimport(`schemalab.anywhere.bridge.${role}`);
-  if (copy) try {
-    const memory = await bytes(copy);
+  const packed = await bytes(await fetch(`${here}site.files.xz`)), version = new Uint8Array(await crypto.subtle.digest("SHA-256", packed)).join("");
+  const begin = (options) => loadPyodide({ indexURL: `${here}py/`, createPyodideModule: create, ...options });
+  const copies = await self.caches?.open(`${NAME} memory`).catch(() => null), names = ["memory", "files"].map((of) => `${here}${of}-${version}`);
+  const [memory, unpacked] = await Promise.all(names.map(async (name) => { const copy = await copies?.match(name); return copy && bytes(copy); }));
+  const bridge = (python, files) => { place(python.FS, files); return python.pyimport(`schemalab.anywhere.bridge.${role}`); };
+  if (memory && unpacked) try {
     // Pyodide makes no room for a copy that is larger than its first memory (pyodide/pyodide#6254)
     const createPyodideModule = async (settings) => {
       const made = await create(settings);
@@ -44,18 +39,24 @@ async function start() {
       made.HEAP8.fill(0, memory.length);
       return made;
     };
-    return bridge(await begin({ _loadSnapshot: memory, createPyodideModule }));
+    return bridge(await begin({ _loadSnapshot: memory, createPyodideModule }), unpacked);
   } catch (error) {
     console.warn(error);
-    await copies.delete(name);
+    await Promise.all(names.map((name) => copies.delete(name)));
   }
   const python = await begin({ _makeSnapshot: true });
-  python.runPython("import sys; sys.path.insert(0, '/app'); sys.dont_write_bytecode = True");
+  python.FS.writeFile("/packed", packed);
+  python.runPython("import lzma, pathlib, sys; packed = pathlib.Path('/packed'); packed.write_bytes(lzma.decompress(packed.read_bytes()))");
+  const files = python.FS.readFile("/packed");
+  python.FS.unlink("/packed");
+  python.runPython("del packed; sys.path.insert(0, '/app'); sys.dont_write_bytecode = True");
+  const found = bridge(python, files);
   if (role === "site") {
-    bridge(python).prepare(new URL(here).pathname, navigator.languages.join());
-    copies?.put(name, new Response(python.makeMemorySnapshot())).catch((error) => console.warn(error)); // a full disk: the next start is as long
+    found.prepare(new URL(here).pathname, navigator.languages.join());
+    const made = [python.makeMemorySnapshot(), files];
+    Promise.all(names.map((name, at) => copies?.put(name, new Response(made[at])))).catch((error) => console.warn(error)); // a full disk: the next start is as long
   }
-  return bridge(python);
+  return found;
 }
 const started = start(), plain = (value) => value?.toJs?.({ dict_converter: Object.fromEntries }) ?? value;
 
