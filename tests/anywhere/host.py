@@ -19,7 +19,7 @@ def write_folder(host: Path) -> None:
 
 
 def memory_names(host: Path) -> list[str]:
-    """The names under which a browser keeps its copy of Python's memory and files: by the hash of the site's archive."""
+    """The names under which a browser keeps its copy of Python's memory and files: the archive's hash is in them."""
     version = "".join(map(str, hashlib.sha256((host / "course" / "site.files.xz").read_bytes()).digest()))
     return [f"memory-{version}", f"files-{version}"]
 
