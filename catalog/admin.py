@@ -1,4 +1,4 @@
-"""The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
+"""The catalog for operators: tables, versions, the story. Nothing can be edited, since schemas move by changes only."""
 
 import json
 import re
@@ -25,7 +25,7 @@ CHOSEN_MAX = 200
 
 
 def call(model: type[Model], one: Any, many: Any, **fields: Any) -> None:
-    """Give a model and its fields names that are translated, for these pages alone: migrations know nothing of them."""
+    """Translates names of a model and its fields for these pages alone, without migrations."""
     model._meta.verbose_name, model._meta.verbose_name_plural = one, many
     for name, words in fields.items():
         model._meta.get_field(name).verbose_name = words
@@ -36,7 +36,7 @@ FACET = re.compile(r" \(\d+\)$")
 
 
 def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldListFilter]:
-    """A filter by the values there are of a field, each shown as `word` says it in the reader's language."""
+    """A filter by a field's existing values, each shown as `word`."""
 
     class InWords(admin.AllValuesFieldListFilter):
         def choices(self, changelist: Any) -> Iterator[Any]:
@@ -51,7 +51,7 @@ def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldLi
 
 
 def _folded(field: JSONField) -> Callable[[Any], str]:
-    """Shows the field's value: a short one as it is, a long one indented and folded."""
+    """Shows a short value as it is, a long one indented and folded."""
 
     def shown(thing: Any) -> str:
         value = getattr(thing, field.name)
@@ -69,7 +69,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     """Shows rows; adds, changes and deletes none."""
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
-        """A field that the list shows in words is shown so here, too: by the column that the list orders by it."""
+        """A field that the list shows in words is shown so here, too."""
         columns = [name for name in self.list_display if str(name).startswith("shown_")]
         in_words: dict[str, Any] = {getattr(self, name).admin_order_field: name for name in columns}
         folded = {field.name: _folded(field) for field in self.opts.get_fields() if isinstance(field, JSONField)}
@@ -86,10 +86,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 
 class ActingAdmin(ReadOnlyAdmin):
-    """Runs a service for each chosen object, logs it, and shows what was refused, by `refusal`.
-
-    It asks first, on a page of its own, and says by `follows` what the action does to each of them.
-    """
+    """Asks, runs a service for each chosen object, logs it, and shows refusals. `follows` describes the effect on
+    each."""
 
     refusal: type[Exception] | tuple[type[Exception], ...]
     follows_template: str | None = None
@@ -101,7 +99,7 @@ class ActingAdmin(ReadOnlyAdmin):
     def for_each(
         self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str
     ) -> HttpResponse | None:
-        """The page that asks; once it was answered, the acts. Neither for more than `CHOSEN_MAX` objects."""
+        """The page that asks; then the acts, for at most `CHOSEN_MAX` objects."""
         if chosen[CHOSEN_MAX:].exists():
             words = _("Nothing was done: choose at most %(n)s at a time.") % {"n": CHOSEN_MAX}
             self.message_user(request, words, messages.WARNING)

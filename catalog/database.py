@@ -1,4 +1,4 @@
-"""The database that Django is configured for, its clock, and its address for sessions that are not Django's own."""
+"""Django's database: its clock, and its address for other sessions."""
 
 from django.db import connection, connections
 from psycopg import pq
@@ -13,16 +13,13 @@ def database_clock_s() -> float:
 
 
 def keep_connections() -> None:
-    """Have Django's connections of this thread outlive a request. One that was lost is still opened anew."""
+    """Keeps this thread's connections beyond a request; lost ones are reopened."""
     for own in connections.all():
         own.settings_dict = own.settings_dict | {"CONN_MAX_AGE": None}
 
 
 def database_dsn() -> str:
-    """Django's database (the test database in tests) as a psycopg conninfo, with all that the address demands of it.
-
-    What libpq knows is kept, certificates and time limits too; what only Django's own sessions need is left out.
-    """
+    """Django's database as a psycopg conninfo, with all that libpq knows of its settings."""
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     given = connection.get_connection_params()
     return make_conninfo(

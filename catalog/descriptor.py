@@ -1,9 +1,5 @@
-"""A descriptor: one immutable version of a table's schema.
-
-Nodes never look at "the schema": they look at one descriptor, under a lease, and a
-statement uses the same one from its first row to its last. Changing a schema means
-publishing a descriptor with the next version, never editing one.
-"""
+"""A descriptor: one immutable version of a table's schema. A node looks at one descriptor, under a lease, for a whole
+statement. A change publishes the next version."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -40,12 +36,12 @@ SECOND_PLACEMENT = PlacementId(2)
 
 
 class UnknownElement(LookupError):
-    """A name or id that this version of the table does not bear."""
+    """A name or id that this version does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """Table `name` as it is at `version`."""
+    """Table `name` at `version`."""
 
     table_id: TableId
     name: str
@@ -75,7 +71,7 @@ class Descriptor:
         assert all(ids.issuperset(index.column_ids) for index in self.indexes), f"{self.name}: index without its column"
 
     def fact(self, of: Callable[["Descriptor"], T]) -> T:
-        """`of(self)`, computed once: a version never changes, so what follows from it alone does not either."""
+        """`of(self)`, computed once, since a version never changes."""
         try:
             found: T = self._facts[of]
         except KeyError:
@@ -83,7 +79,7 @@ class Descriptor:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as its fields: what follows from them is found again."""
+        """Pickled as its fields, without facts."""
         return _restored, tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     def column(self, column_id: ColumnId) -> Column:
@@ -109,12 +105,12 @@ class Descriptor:
 
     @property
     def placement(self) -> Placement:
-        """The one placement that is read: the public one."""
+        """The placement that is read."""
         return self.fact(_public_placement)
 
     @property
     def public_columns(self) -> tuple[Column, ...]:
-        """The columns that statements may name, so no hidden row id."""
+        """The columns that statements may name."""
         return self.fact(_public_columns)
 
     @property
@@ -123,22 +119,21 @@ class Descriptor:
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """The primary key's columns, in key order."""
         return self.fact(_key_columns)
 
     @property
     def has_hidden_key(self) -> bool:
-        """True when the rows are kept by hidden row ids: no primary key stood in the statement that made the table."""
+        """True when rows are kept by hidden row ids: the table was made without a primary key."""
         return self.key_columns[0].is_hidden
 
     @property
     def declared_index(self) -> Index | None:
-        """The public index that keeps the primary key which clients see, in a table of hidden row ids."""
+        """The public index that keeps the visible primary key of a table of hidden row ids."""
         return self.fact(_declared_index)
 
     @property
     def declared_key(self) -> tuple[ColumnId, ...]:
-        """The columns of the primary key that clients see, in key order; none when there is none."""
+        """The columns of the visible primary key, in key order."""
         if not self.has_hidden_key:
             return self.primary_key
         return () if self.declared_index is None else self.declared_index.column_ids
@@ -149,22 +144,21 @@ class Descriptor:
         return self.key_constraint or object_name(self.name, "", "pkey")
 
     def sequence_name(self, column: Column) -> str:
-        """The name of the sequence behind an identity column."""
         return column.sequence or object_name(self.name, column.name, "seq")
 
     def not_null_name(self, column: Column) -> str:
-        """The name of a column's NOT NULL: no other constraint of the table bears it."""
+        """The name of a column's NOT NULL, unique in the table."""
         names = self.fact(_not_null_names)
         taken = {*names.values(), *_constraint_names(self)}
         return names.get(column.id) or free_name(self.name, [column.name], "not_null", taken.__contains__)
 
     @property
     def implied_relations(self) -> frozenset[str]:
-        """The names that the primary key and the sequences take among all relations."""
+        """Names of primary key and sequences among all relations."""
         return self.fact(_implied_relations)
 
     def renamed(self, **names: Any) -> "Descriptor":
-        """The same version with another name, or other columns: key, sequences and NOT NULLs keep theirs."""
+        """The same version with another name or columns: key, sequences and NOT NULLs keep their names."""
         new = replace(self, **names)
         before = {column.id: self.sequence_name(column) for column in self.columns}
         columns = tuple(
@@ -181,45 +175,41 @@ class Descriptor:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns that have pairs of their own: all but the primary key's."""
+        """Columns with pairs: all but the primary key's."""
         return self.fact(_stored_columns)
 
     @property
     def foreign_keys(self) -> tuple[Constraint, ...]:
-        """The foreign keys of rows of this table, in any state."""
         return self.fact(_foreign_keys)
 
     @property
     def referenced_by(self) -> tuple[Constraint, ...]:
-        """The foreign keys, of this or other tables, that refer to rows of this one, in any state."""
+        """Foreign keys of any table to rows of this one, in any state."""
         return self.fact(_referenced_by)
 
     @property
     def sharding_key(self) -> tuple[ColumnId, ...]:
-        """The columns whose values choose a row's bucket, where it is read."""
+        """The columns that determine a row's bucket, where it is read."""
         return self.placement.sharding_key or self.primary_key
 
     @property
     def is_home_in_key(self) -> bool:
-        """True when a row's primary key alone says where it is read."""
+        """True when the primary key alone determines where a row is read."""
         return set(self.sharding_key) <= set(self.primary_key)
 
     def storage_count(self, first: int) -> int:
-        """The number of storages that rows of any placement lie on, in a cluster that began with `first`."""
+        """The most storages of any placement, in a cluster that began with `first`."""
         return max(placement.storage_count(first) for placement in self.placements)
 
     @property
     def key_guard(self) -> Index | None:
-        """The unique index over the primary key's columns, if there is one: its entry is in one place for all storages.
-
-        Where a primary key does not say on which storage its row lies, this is what keeps it from coming twice, and
-        what a foreign key finds it by.
-        """
+        """The unique index over the primary key's columns, if any, whose entry is in one place for all storages. Where
+        a primary key does not determine its row's storage, it keeps it unique, and foreign keys find it there."""
         return self.fact(_key_guard)
 
     @property
     def key_guards(self) -> tuple[Index, ...]:
-        """All unique indexes over the primary key's columns, in any state: the best of them first."""
+        """All unique indexes over the primary key's columns, in any state, the best first."""
         return self.fact(_key_guards)
 
     def __str__(self) -> str:
@@ -230,26 +220,21 @@ class Descriptor:
         return replace(self, version=self.version + 1, **changes)
 
     def with_state(self, state: State) -> "Descriptor":
-        """The next version, with the table itself in `state`."""
         return self.next_version(state=state)
 
     def with_index(self, index: Index) -> "Descriptor":
-        """The next version, with one more index; its id must be the next one never used."""
         assert index.id == self.next_index_id, f"index id {index.id} is not the next of {self}"
         return self.next_version(indexes=(*self.indexes, index), next_index_id=IndexId(index.id + 1))
 
     def with_index_state(self, index_id: IndexId, state: State, *, filling: bool = False) -> "Descriptor":
-        """The next version, with one index in another state."""
         changed = replace(self.index(index_id), state=state, filling=filling)
         return self.next_version(indexes=tuple(changed if i.id == index_id else i for i in self.indexes))
 
     def without_index(self, index_id: IndexId) -> "Descriptor":
-        """The next version, without one index."""
         self.index(index_id)
         return self.next_version(indexes=tuple(i for i in self.indexes if i.id != index_id))
 
     def to_json(self) -> Json:
-        """A JSON-able dict that `from_json` turns back into an equal descriptor."""
         return {
             "table_id": self.table_id,
             "name": self.name,
@@ -295,9 +280,15 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         state=State(body["state"]),
         columns=tuple(_column(c) for c in body["columns"]),
         primary_key=tuple(ColumnId(c) for c in body["primary_key"]),
-        indexes=tuple(_index(i) for i in body["indexes"]),
+        indexes=tuple(
+            Index(**i | {"columns": tuple(IndexColumn(**c) for c in i["columns"]), "state": State(i["state"])})
+            for i in body["indexes"]
+        ),
         constraints=tuple(_constraint(c) for c in body["constraints"]),
-        placements=tuple(_placement(p) for p in body["placements"]),
+        placements=tuple(
+            Placement(**p | {"sharding_key": tuple(p["sharding_key"]), "state": State(p["state"])})
+            for p in body["placements"]
+        ),
         next_column_id=ColumnId(body["next_column_id"]),
         next_index_id=IndexId(body["next_index_id"]),
         next_constraint_id=ConstraintId(body["next_constraint_id"]),
@@ -410,7 +401,7 @@ NAMES = {of: tuple(one.name for one in fields(of)) for of in (Column, Index, Con
 
 
 def _element_json(element: Column | Index | Constraint | Placement, **otherwise: Any) -> Json:
-    """An element's fields by name, its state as text, and some of them `otherwise` than they are."""
+    """An element's fields by name, some of them `otherwise`."""
     body = {name: getattr(element, name) for name in NAMES[type(element)]}
     body = {name: value for name, value in body.items() if name not in LEFT_OUT or value != LEFT_OUT[name]}
     return body | {"state": element.state.value} | otherwise
@@ -423,14 +414,6 @@ def _column(body: Json) -> Column:
     return Column(**body | read)
 
 
-def _index(body: Json) -> Index:
-    return Index(**body | {"columns": tuple(IndexColumn(**c) for c in body["columns"]), "state": State(body["state"])})
-
-
 def _constraint(body: Json) -> Constraint:
     columns, references = tuple(body["columns"]), tuple(body["reference_columns"])
     return Constraint(**body | {"columns": columns, "reference_columns": references, "state": State(body["state"])})
-
-
-def _placement(body: Json) -> Placement:
-    return Placement(**body | {"sharding_key": tuple(body["sharding_key"]), "state": State(body["state"])})

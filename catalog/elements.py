@@ -1,9 +1,5 @@
-"""The elements of a schema: tables, columns, indexes, constraints, placements.
-
-Every element carries a state and a numeric id that is never reused; keys in the
-store hold ids, only descriptors hold names. Elements are immutable: a change of
-schema is a new descriptor with other elements in it.
-"""
+"""The elements of a schema: tables, columns, indexes, constraints, placements. Each has a state and an id that is
+never reused: stored keys have ids, only descriptors have names. Elements are immutable."""
 
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -38,10 +34,8 @@ PRIMARY = IndexId(0)
 
 
 class Coordination(Enum):
-    """The way in which nodes of a table agree on its version (requests.md).
-
-    Two protections, at least one of them in each version: leases bound how long an older version is used, the fence at
-    the newest version refuses an older one at once.
+    """Agreement of nodes on a table's version (requests.md). Each version has at least one of two protections: leases
+    bound how long an older version is used, the fence at the newest refuses it at once.
 
                 leases    the newest version alone is accepted
         lease   yes       -
@@ -55,16 +49,15 @@ class Coordination(Enum):
 
     @property
     def has_leases(self) -> bool:
-        """A node uses a version under a lease."""
         return self is not Coordination.HASH
 
     @property
     def is_strict(self) -> bool:
-        """The storages accept the newest version alone."""
+        """Storages accept the newest version alone."""
         return self is not Coordination.LEASE
 
     def steps_to(self, other: "Coordination") -> tuple["Coordination", ...]:
-        """The coordination of each version on the way to `other`: neighbours have a protection in common."""
+        """The coordination of each version on the way to `other`: neighbours share a protection."""
         if self is other:
             return ()
         is_apart = {self, other} == {Coordination.LEASE, Coordination.HASH}
@@ -73,11 +66,8 @@ class Coordination(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A column's value follows from another's: `expression` is SQL over the row's columns, named by id (`"#3"`).
-
-    `inverse` gives the source's value back, over the derived column itself. Not every value comes back as it was
-    ('07' is 7 is '7'), so a pair matches its source when either expression says so (C5).
-    """
+    """A column's value follows from another's: `expression` is SQL over columns by id (`"#3"`). `inverse` gives the
+    source back, not always as it was ('07' is 7 is '7'), so a pair matches when either one says so (C5)."""
 
     source: ColumnId
     expression: str
@@ -90,16 +80,11 @@ IDENTITY = ("identity", "identity_always", "identity_start", "identity_generatio
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
-
-    `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
-    (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too; of a whole number the bytes of
-    the narrower type that it had, while nodes of that type still read it. `identity_always`: statements may give no
-    number; `identity_start`: the first one; `identity_generation`: the version that gave it its numbers, so that those
-    of a later ADD are another sequence.
-
-    While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`. The
-    twin then stands in its place, and `place_of` is the number by which clients know both.
+    """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts. `length`: characters of a
+    varchar or char; precision and scale of a numeric (`numerics.modifier_of`); digits of a time's seconds; of a whole
+    number the bytes of its former narrower type, while nodes of that type read it. `identity_generation`: the version
+    of its ADD IDENTITY, which names its sequence. While its type changes a column has a twin of the other type. One is
+    public, the other `derived`; `place_of` is the number by which clients know both.
     """
 
     id: ColumnId
@@ -126,27 +111,25 @@ class Column:
 
     @property
     def number(self) -> ColumnId:
-        """The number by which clients know it. It grows along the table's columns, whatever their types were before."""
+        """The number by which clients know it, kept through changes of type."""
         return self.place_of or self.id
 
     @property
     def is_hidden(self) -> bool:
-        """True for the row ids of a table without a primary key: they are its key, and no statement can name them."""
+        """True for row ids of a table without a primary key, which no statement can name."""
         return not self.name
 
     @property
     def shown(self) -> str:
-        """The name for people."""
         return self.name or HIDDEN_ROW_ID
 
     @property
     def type_name(self) -> str:
-        """The type as a statement names it, with its length."""
         return type_name(self.type, self.length)
 
     @property
     def required(self) -> bool:
-        """Every row must have a pair: NOT NULL, or being added with a default."""
+        """Every row has a pair: NOT NULL, or being added with a default."""
         return self.not_null or self.added_with_default
 
     @property
@@ -158,19 +141,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class IndexColumn:
-    """One column of an index key, and whether it sorts backwards."""
-
     column: ColumnId
     descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`).
-
-    `primary`: in a table of hidden row ids it keeps what clients know as the primary key. A UNIQUE or PRIMARY KEY that
-    it keeps has a comment of its own, `constraint_comment`. `is_constraint`: it was made by UNIQUE, not as an index.
-    """
+    """An index; `where` is an SQL predicate over columns by id (`"#3"`). `primary`: it keeps the visible primary key
+    of a table of hidden row ids. `is_constraint`: made by UNIQUE. `constraint_comment` is the constraint's own."""
 
     id: IndexId
     name: str
@@ -195,16 +173,10 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A rule on rows: `rule` is NOT_NULL, CHECK, FOREIGN_KEY or REFERENCED.
-
-    `expression` is SQL over the row's columns, named by id (`"#3"`). A column that was NOT NULL from the start, and
-    one whose rule has become public, bears it as `Column.not_null`: the constraint itself is there while it moves.
-
-    A foreign key stands in the descriptors of both its tables, in the same state (L11): FOREIGN_KEY where `columns`
-    refer to `reference_columns` of table `references`, REFERENCED where `columns` are referred to by
-    `reference_columns` of table `references`. `partner` is the id of the other one. `index` is what the referenced
-    values are unique by: an index of the referenced table, or PRIMARY.
-    """
+    """A rule on rows: `rule` is NOT_NULL, CHECK, FOREIGN_KEY or REFERENCED. A NOT NULL is a constraint while it moves,
+    then `Column.not_null`. A foreign key stands in both tables in the same state (L11): FOREIGN_KEY where `columns`
+    refer to `reference_columns` of table `references`, REFERENCED the other way round. `partner` is the other side's
+    id, `index` makes the referenced values unique: an index, or PRIMARY."""
 
     id: ConstraintId
     name: str
@@ -225,10 +197,7 @@ class Constraint:
         return Kind.CONSTRAINT
 
     def mirrored(self, table: TableId) -> "Constraint":
-        """The other side of a foreign key: how the table at its other end bears it. This side stands in `table`.
-
-        A comment stands in the table that refers.
-        """
+        """The other side of a foreign key; this side stands in `table`. Comments stay on the referring side."""
         assert self.partner is not None, f"{self.name} has no other side"
         return replace(
             self,
@@ -244,11 +213,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One way of spreading a table's rows over storages. An empty sharding key means the primary key.
-
-    `function` names one of `storage.buckets.FUNCTIONS`. `storages` is how many storages the buckets are divided among;
-    0: as many as the cluster began with (`STORAGE_COUNT`), which tables of before this could be changed have, too.
-    """
+    """A way of spreading rows over storages. An empty sharding key means the primary key. `function` is in
+    `storage.buckets.FUNCTIONS`. `storages` share the buckets; 0: as many as the cluster began with."""
 
     id: PlacementId
     sharding_key: tuple[ColumnId, ...] = ()
@@ -262,5 +228,5 @@ class Placement:
         return Kind.PLACEMENT
 
     def storage_count(self, first: int) -> int:
-        """The number of storages of this placement, in a cluster that began with `first`."""
+        """Its number of storages, in a cluster that began with `first`."""
         return self.storages or first

@@ -1,9 +1,5 @@
-"""Hashes by which a router and a storage see that they mean different schemas.
-
-A hash is computed when a schema is written, never per request, over one canonical
-text (sorted keys, no spaces, every default spelled out), so two processes always agree.
-The version number is not part of it: the hash says what a schema is, not when.
-"""
+"""Hashes that tell whether a router and a storage mean the same schema: computed when a schema is written, over one
+canonical text without the version number."""
 
 import hashlib
 import json
@@ -14,14 +10,14 @@ HASH_BYTES = 8
 
 
 def schema_hash(descriptor: Descriptor) -> str:
-    """16 hex digits over everything in the descriptor but its version."""
+    """16 hex digits over the descriptor without its version."""
     body = descriptor.to_json()
     del body["version"]
     return _digest(body)
 
 
 def sharding_hash(descriptor: Descriptor) -> str:
-    """16 hex digits over what decides where a row lies: placements and the key they use."""
+    """16 hex digits over placements and their keys."""
     body = descriptor.to_json()
     types = {column.id: column.type.value for column in descriptor.columns}
     key = [[column_id, types[column_id]] for column_id in descriptor.sharding_key]

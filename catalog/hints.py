@@ -1,10 +1,9 @@
-"""Messages to workers that may get lost: what is to be done is in the database, and the timetable looks for it there.
+"""Messages to workers that may get lost: the database says what to do, and the timetable looks there.
 
-    whoever commits    hint --> a worker, at once
-    the timetable      hint --> a worker, every few seconds, for what nobody does
+    a commit           hint --> a worker, at once
+    the timetable      hint --> a worker, every few seconds, for what is not done
 
-So a broker that is away costs seconds and fails nobody, and a message that nobody took in time is dropped: while all
-workers are busy, others do not pile up behind it.
+A missing broker costs seconds and fails nothing. Messages expire, so that they do not pile up behind busy workers.
 """
 
 import logging
@@ -25,35 +24,31 @@ _failures: list[Callable[[], tuple[type[Exception], ...]]] = []
 
 
 def sent_through(load: Callable[[], Any], failures: Callable[[], tuple[type[Exception], ...]] = lambda: ()) -> None:
-    """The Celery application of this process is what `load` returns; a broker that is away raises `failures`."""
+    """Sets this process's Celery application; a missing broker raises `failures`."""
     _loaders.append(load)
     _failures.append(failures)
 
 
 @cache
 def celery_app() -> Any:
-    """The Celery application, imported with the first message: nodes and commands that send none do without."""
+    """The Celery application, imported with the first message."""
     return _loaders[-1]()
 
 
 def gave_up() -> dict[str, Any]:
-    """The answer to a search that was begun `BEGINNINGS_MAX` times and never ended."""
+    """The answer to a search that began `BEGINNINGS_MAX` times and never ended."""
     return {"verdict": "unknown", "why": to_json(Text("it gave up after {n} attempts", {"n": BEGINNINGS_MAX}))}
 
 
 def send_hint(ask: Callable[..., object], number: int, what: str) -> None:
-    """Ask for a task that takes an id, `what` it is of. May be sent again; a broker that is away raises nothing.
-
-    `ask` is Celery's `apply_async` of the task, or its `send_task`, which never does the task here and now.
-    """
+    """Requests a task for an id, `what` it is of; a missing broker raises nothing. `ask` is Celery's `apply_async`, or
+    `send_task`, which never runs the task here."""
     sent(lambda: ask((number,), retry=False, expires=EXPIRES_S), f"{what} {number}", "the timetable will")
 
 
 def sent(ask: Callable[[], object], what: str, otherwise: str) -> bool:
-    """True when the broker took the message that `ask` sends; else the log says `what` was not sent, and who will.
-
-    `ask` must not try again by itself (`retry=False`): nobody waits for a broker that is away.
-    """
+    """True when the broker took the message of `ask`, which must not retry (`retry=False`); else logs who will send
+    it."""
     away = (OSError, *_failures[-1]())
     try:
         ask()

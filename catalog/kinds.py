@@ -1,4 +1,4 @@
-"""The kinds of elements, and what is true of each: one table, a row for each kind (protocol sections 2 and 4).
+"""The kinds of elements, a row for each (protocol sections 2 and 4).
 
     kind              part of      added through                  unfilled  left behind   derived   rule   swapped
     optional column   column       delete-only                    -         C1            -         -      -
@@ -6,8 +6,8 @@
     constraint        constraint   write-only                     C6        -             -         yes    -
     placement         placement    delete-only, write-only        C4        C3            yes       -      yes
 
-Planner, review, storage, reorganisations and lab ask this table. A new kind is a row here, and its rules in
-`catalog.states`; which of its states may not be neighbours follows (`changes.review.neighbour_states`).
+Planner, review, storage, reorganisations and lab use this table. A new kind is a row here, and its rules in
+`catalog.states`; incompatible neighbour states follow (`changes.review.neighbour_states`).
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class State(Enum):
 
 
 class Family(Enum):
-    """The part of a descriptor in which an element stands, and what it has in the store."""
+    """The part of a descriptor in which an element stands."""
 
     TABLE = "table"
     COLUMN = "column"
@@ -36,7 +36,7 @@ class Family(Enum):
 
 
 class Kind(Enum):
-    """The kind of an element. Optional and required columns climb different ladders."""
+    """Optional and required columns have different ladders."""
 
     __hash__ = object.__hash__
 
@@ -51,7 +51,6 @@ class Kind(Enum):
 
     @property
     def facts(self) -> "Facts":
-        """The kind's row of the table."""
         return KINDS[self]
 
     @property
@@ -64,7 +63,7 @@ class Kind(Enum):
 
     @property
     def is_user_column(self) -> bool:
-        """A column whose values users give; those of a derived one follow from another column."""
+        """A column that is not derived."""
         return self.is_column and not KINDS[self].is_derived
 
     @property
@@ -73,30 +72,26 @@ class Kind(Enum):
 
     @property
     def has_pairs(self) -> bool:
-        """Elements of the kind have pairs in the store, which a reorganisation deletes before they are absent."""
+        """A reorganisation deletes pairs before the element is absent."""
         return bool(KINDS[self].left_breaks)
 
     @property
     def is_swapped(self) -> bool:
-        """An element of the kind becomes public in the place of another one, which follows it from then on (a swap)."""
+        """It takes the place of another element, which follows it from then on."""
         return KINDS[self].is_swapped
 
     @property
     def is_filled(self) -> bool:
-        """A reorganisation fills it on its way up; on its way down its pairs are incomplete from delete-only on."""
+        """A reorganisation fills it; when dropped, its pairs are incomplete from delete-only on."""
         return self.has_pairs and bool(KINDS[self].unfilled_breaks)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One row of the table.
-
-    `ladder` has the states through which an element is added, and backwards dropped. `unfilled_breaks` is the clause
-    that breaks when it becomes public over rows that nobody filled or verified, `left_breaks` the one that breaks when
-    it becomes absent while pairs of it are left; "": nothing does. The pairs of what `is_derived` are made of other
-    values of their row, and must match them (C5). A `is_rule` asks something of rows: verification may find some that
-    violate it. What `is_swapped` takes the place of another element, which is written until it is delete-only.
-    """
+    """One row of the table. `ladder`: states when added, backwards when dropped. `unfilled_breaks`: the clause that
+    breaks when it becomes public over unfilled rows, `left_breaks` when it becomes absent with pairs left ("": none).
+    `is_derived`: pairs must match other values (C5). `is_rule`: verification may find violations. `is_swapped`: the
+    other element is written until delete-only."""
 
     family: Family
     ladder: tuple[State, ...]

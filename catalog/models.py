@@ -1,13 +1,10 @@
-"""The rows behind the catalog: tables, their versions, and the story."""
+"""Tables of the catalog: tables, versions, the story."""
 
 from django.db import models
 
 
 class Table(models.Model):
-    """A table of the lab. Its id stands in every key and is never used again.
-
-    The row is the lock of the table: publishing takes it FOR UPDATE, acquiring a lease FOR SHARE.
-    """
+    """A table of the lab, with an id that is never reused. Publishing locks its row FOR UPDATE, a lease FOR SHARE."""
 
     class State(models.TextChoices):
         RESERVED = "reserved"
@@ -55,10 +52,8 @@ class Descriptor(models.Model):
 
 
 class View(models.Model):
-    """A stored query; `body` is `catalog.view_definition.ViewDefinition.to_json()`. Its id is never used again.
-
-    Rows are written under the lock of submissions, at READ COMMITTED; transactions read them in their own snapshot.
-    """
+    """A stored query; `body` is `catalog.view_definition.ViewDefinition.to_json()`. Written under the lock of
+    submissions, read by transactions in their snapshot."""
 
     id = models.AutoField(primary_key=True)
     name = models.TextField(unique=True)
@@ -74,7 +69,7 @@ class View(models.Model):
 
 
 class Stream(models.Model):
-    """The counter row of a stream: incremented in the event's transaction, so seq order is commit order."""
+    """The counter of a stream, incremented in the event's transaction, so seq order is commit order."""
 
     name = models.TextField(primary_key=True)
     seq = models.BigIntegerField(default=0)
@@ -87,7 +82,7 @@ class Stream(models.Model):
 
 
 class StoryEvent(models.Model):
-    """Something that happened, number `seq` of its stream. See `catalog.story` for the kinds."""
+    """Event `seq` of a stream (`catalog.story`)."""
 
     stream = models.TextField()
     seq = models.BigIntegerField()

@@ -1,8 +1,8 @@
-"""Names that PostgreSQL gives where a statement gives none: to keys, sequences, indexes and constraints.
+"""PostgreSQL's names for keys, sequences, indexes and constraints without one.
 
     flights, (origin, day), idx      flights_origin_day_idx, then flights_origin_day_idx1 ..
 
-A name has at most 63 bytes. The longer one of the table's and the columns' parts is cut, never the word behind them.
+At most 63 bytes: the longer part of table and columns is cut, not the word behind them.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ def object_name(table: str, columns: str, word: str) -> str:
 
 
 def free_name(table: str, columns: Iterable[str], word: str, is_taken: Callable[[str], object]) -> str:
-    """The first of PostgreSQL's names that is free: with the word, then word1, word2 .."""
+    """The first free name: with the word, then word1, word2 .."""
     joined = "_".join(columns)
     words = chain([word], (f"{word}{number}" for number in count(1)))
     return next(name for one in words if not is_taken(name := object_name(table, joined, one)))

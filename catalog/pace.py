@@ -1,11 +1,11 @@
-"""A limit on speed: a bucket that fills steadily, and a token from it for each thing they do."""
+"""A rate limit: a token bucket."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Bucket:
-    """`per_s` a second for as long as one likes, `burst` at once."""
+    """`per_s` a second steadily, `burst` at once."""
 
     per_s: float
     burst: float
@@ -13,7 +13,7 @@ class Bucket:
     filled_at: float = 0.0
 
     def take(self, now: float) -> bool:
-        """Take one; False when there is none."""
+        """False when there is no token."""
         if self.level < 0:
             self.level, self.filled_at = self.burst, now
         self.level = min(self.burst, self.level + (now - self.filled_at) * self.per_s)

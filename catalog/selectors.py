@@ -1,4 +1,4 @@
-"""Reading the catalog: tables, descriptors, and the story since a number."""
+"""Reads tables, descriptors and the story."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,28 +14,26 @@ from catalog.view_definition import ViewDefinition, view_from_json
 
 
 def live_tables() -> list[Table]:
-    """All tables that exist or are being made, by name."""
+    """Tables that exist or are being made, by name."""
     return list(Table.objects.exclude(state=Table.State.DROPPED).order_by("name"))
 
 
 def table_named(name: str) -> Table | None:
-    """The table that bears this name now."""
     return Table.objects.exclude(state=Table.State.DROPPED).filter(name=name).first()
 
 
 def sandboxes() -> QuerySet[Table]:
-    """The tables on which the lab may break rules, those that are being made or dropped included."""
+    """Tables on which the lab may break rules, also while being made or dropped."""
     return Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of__isnull=False)
 
 
 def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
-    """The newest version of a table; None when it has none."""
+    """The newest version of a table, or None."""
     row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()
     return None if row is None else descriptors.from_json(row.body)
 
 
 def stored_views() -> tuple[ViewDefinition, ...]:
-    """All views, by name."""
     rows = View.objects.order_by("name").values_list("id", "name", "revision", "body")
     return tuple(view_from_json(*row) for row in rows)
 
@@ -44,7 +42,7 @@ VIEWS_LISTED_MAX = 200
 
 
 def listed_views() -> list[dict[str, Any]]:
-    """The first views by name, without their queries: the columns of each, and the ids of what it reads."""
+    """The first views by name, without queries."""
     rows = View.objects.order_by("name").values_list("id", "name", "body__columns", "body__tables", "body__views")
     return [
         {
@@ -59,7 +57,7 @@ def listed_views() -> list[dict[str, Any]]:
 
 
 def columns_by_table() -> dict[str, list[str]]:
-    """The tables that statements may name now, with their public columns; by name."""
+    """Tables that statements may name, with their public columns."""
     newest = Descriptor.objects.filter(version=F("table__version"), table__state=Table.State.LIVE)
     bodies = [descriptors.from_json(body) for body in newest.order_by("table__name").values_list("body", flat=True)]
     return {body.name: [column.name for column in body.public_columns] for body in bodies}
@@ -73,7 +71,7 @@ def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[TableId, d
 
 
 def descriptor_at(table_id: int, version: int) -> descriptors.Descriptor:
-    """One version of a table. Raises `Descriptor.DoesNotExist`."""
+    """Raises `Descriptor.DoesNotExist`."""
     return descriptors.from_json(Descriptor.objects.get(table_id=table_id, version=version).body)
 
 
@@ -88,7 +86,7 @@ def events_since(stream: str, since: int, limit: int = 500) -> list[dict[str, An
 
 
 def event_json(event: StoryEvent) -> dict[str, Any]:
-    """A stored event as data, with its sentence in the language that is active; of an unknown kind with that."""
+    """A stored event with its sentence in the active language."""
     try:
         words = sentence(event.kind, event.payload, gettext)
     except UnknownKind:

@@ -1,9 +1,6 @@
-"""Appending to the story: one fact, in each of its streams, inside the transaction that makes it true.
-
-The SQL function `catalog_tell` numbers and stores the event; a trigger notifies `schemalab_story` of its stream and
-number, once the transaction commits. Whoever listens (`catalog.live.relay`) reads the row. A notification that is lost
-costs nothing: a browser sees the gap in the numbers and asks for what is missing.
-"""
+"""Appends events to the story, in each of their streams, in the transaction that makes them true. The SQL function
+`catalog_tell` numbers and stores the event; a trigger notifies `schemalab_story` on commit. Lost notifications cost
+nothing: a browser sees the gap in the numbers."""
 
 import hashlib
 import json
@@ -27,16 +24,13 @@ APPEND_EVENT = "SELECT catalog_tell(%s, %s, %s, %s)"
 
 
 class OutOfTime(OperationalError):
-    """The server ended a control transaction at its limit: nothing of it is kept, and its connection is lost."""
+    """The server ended a control transaction at its limit; nothing of it is kept."""
 
 
 @contextmanager
 def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
-    """READ COMMITTED with explicit locks (T6), ended by the server after so long whatever its client does (L7).
-
-    Raises `OutOfTime` then: the same work may succeed when tried again. A session that ended while its client computed
-    may leave nothing behind but that the next query could not be sent, so that nothing of that was done.
-    """
+    """READ COMMITTED with explicit locks (T6), ended by the server after its limit (L7). Raises `OutOfTime`, also when
+    the session ended in between and the next query could not be sent."""
     began = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -53,19 +47,19 @@ def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
 
 
 def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:
-    """The first statement of every control transaction (L7)."""
+    """The first statement of a control transaction (L7)."""
     cursor.execute(f"SET LOCAL transaction_timeout = '{round(seconds * 1000)}ms'")
 
 
 def append_event(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> None:
-    """Store one event in each of `streams`. Must be called inside a transaction (L14: after every other lock)."""
+    """Stores one event in each of `streams`, inside a transaction (L14: after every other lock)."""
     assert connection.in_atomic_block, "a story event belongs to the transaction that makes it true"
     with connection.cursor() as cursor:
         cursor.execute(APPEND_EVENT, [sorted(set(streams)), kind, subject, json.dumps(shortened(payload))])
 
 
 def end_sockets(session_key: str) -> None:
-    """Close the live pages of a session that is over."""
+    """Closes the live pages of an ended session."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify('schemalab_sign_out', %s)", [session_digest(session_key)])
@@ -74,5 +68,5 @@ def end_sockets(session_key: str) -> None:
 
 
 def session_digest(session_key: str) -> str:
-    """The name of a session for others to hear; the key itself is a secret."""
+    """A public name of a session, whose key is secret."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:32]

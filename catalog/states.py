@@ -1,16 +1,14 @@
-"""The rule table: what a statement does to an element's pairs in each state.
+"""The rule table: what a statement does to an element's pairs in each state (F1 paper, section 3; protocol.md, section
+3).
 
-This is the core of online schema change (F1 paper, section 3; protocol.md, section 3).
 Two servers may be one version apart, so neighbouring states must tolerate each other:
 
-    delete-only   pairs are removed, never made: nothing a server that is one step
-                  behind has left over can outlive its row
-    write-only    pairs are made and removed but not read: a backfill may run, nobody
-                  relies on it yet
+    delete-only   pairs are removed, never made: leftovers of a server that is one step
+                  behind cannot outlive their row
+    write-only    pairs are made and removed but not read: a backfill may run
     public        pairs are made, removed and read
 
-Storage (`storage.mutations`), planner, docs and tests read this table; nobody repeats it. Which states may be
-neighbours follows from it: `tests.storage.neighbours` finds the pairs that break a clause by trying everything.
+Only this table has the rules. `tests.storage.neighbours` finds the states that may not be neighbours by trying all.
 """
 
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from catalog.elements import Kind, State
 
 
 class Write(Enum):
-    """The act of insert, update or delete on the pairs of one element of the row."""
+    """The act of insert, update or delete on an element's pairs."""
 
     UNKNOWN = "refused as unknown"
     NOTHING = "-"
@@ -34,7 +32,7 @@ class Write(Enum):
 
 
 class Read(Enum):
-    """The use that a query may make of the element."""
+    """A query's use of the element."""
 
     UNKNOWN = "refused as unknown"
     UNUSED = "not used"
@@ -45,7 +43,7 @@ class Read(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the table: what each operation does to an element in one state."""
+    """One row of the table."""
 
     insert: Write
     update: Write
@@ -91,16 +89,16 @@ ABSENT = Rule(Write.NOTHING, Write.NOTHING, Write.NOTHING, Read.UNKNOWN)
 
 
 class UndefinedState(ValueError):
-    """A state that this kind of element cannot be in, such as a delete-only constraint."""
+    """A state that this kind cannot be in, such as a delete-only constraint."""
 
 
 def possible_states(kind: Kind) -> frozenset[State]:
-    """The states an element can be in: write-only is not defined for tables, delete-only not for constraints."""
+    """All but write-only for tables, delete-only for constraints."""
     return frozenset({State.ABSENT, *RULES[kind]})
 
 
 def rule(kind: Kind, state: State) -> Rule:
-    """The rule for an element of `kind` in `state`; raises `UndefinedState`."""
+    """Raises `UndefinedState`."""
     if state is State.ABSENT:
         return ABSENT
     try:

@@ -1,10 +1,6 @@
-"""The story: what happened to schemas, nodes and leases, as events people can read.
-
-Each event is appended to one or more streams ("cluster", "table:7", "change:3"); a stream
-numbers its events 1, 2, 3, .. without gaps in commit order, so a browser that was cut
-off can ask for exactly what it missed. Here are the kinds of event and the sentence of
-each; rows and numbers are in `catalog.models`.
-"""
+"""The story: events of schemas, nodes and leases, with a sentence for each kind. An event belongs to streams
+("cluster", "table:7", "change:3"), each numbered without gaps in commit order, so that a browser can ask for what it
+missed. Rows are in `catalog.models`."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -194,7 +190,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def kinds_of(wanted: Iterable[str]) -> frozenset[str]:
-    """The kinds that these words name: groups, or kinds themselves. What is neither names none."""
+    """The kinds of these groups or kinds; unknown words name none."""
     named = set(wanted)
     return frozenset(kind for group, kinds in GROUPS.items() for kind in kinds if group in named or kind in named)
 
@@ -225,9 +221,14 @@ NODES = frozenset({"whom"})
 
 
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as it is stored: a long text, such as a statement, is cut, and its length is given. Details that are
-    sentences of ours are there as such, too, so that a page can say them in its reader's language."""
-    body = {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
+    """The payload as stored: long texts are cut, with their length; sentences of ours are kept as such for
+    translation."""
+    body = {
+        name: (detail if len(detail) <= TEXT_MAX else f"{detail[:TEXT_MAX]} .. ({len(detail)} characters)")
+        if isinstance(detail, str)
+        else detail
+        for name, detail in payload.items()
+    }
     sentences = {
         name: to_json(detail)
         for name, detail in payload.items()
@@ -236,15 +237,8 @@ def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
     return body | {SENTENCES_IN: sentences} if sentences else body
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]} .. ({len(text)} characters)"
-
-
 def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], str] = str) -> str:
-    """The event in plain English, or in the language of `translate`. A detail the payload lacks is shown as "?".
-
-    Raises `UnknownKind`.
-    """
+    """The event in English, or by `translate`; a missing detail is "?". Raises `UnknownKind`."""
     if kind not in SENTENCES:
         raise UnknownKind(f"there is no sentence for events of kind {kind!r}")
     rows = payload.get("rows")
@@ -259,16 +253,12 @@ def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], s
 
 
 def particulars(payload: Mapping[str, Any]) -> str:
-    """The rest of an error below its first line, which is all that the sentence has of it."""
+    """The lines of an error below the first."""
     return str(payload.get("error") or "").partition("\n")[2]
 
 
 def _in_words(name: str, detail: Any) -> Any:
-    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit, large
-    numbers in groups of three figures.
-
-    Of an error its first line.
-    """
+    """A value in words: time of day (UTC), numbers with units and groups of digits, an error's first line."""
     if name == "rows" and isinstance(detail, int):
         return Sentence("1 row") if detail == 1 else Sentence("{n} rows", n=f"{detail:,}")
     if name in ("statements", "wrong", "per_s", "violations") and isinstance(detail, int):

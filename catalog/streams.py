@@ -24,7 +24,7 @@ def _tables(_id: int) -> dict[str, Any]:
 
 
 def _views(tables: Mapping[int, str]) -> list[dict[str, Any]]:
-    """The views, each with the tables and views that it reads, by the names they have now."""
+    """The views with the tables and views that they read, by today's names."""
     views = selectors.listed_views()
     names = {view["id"]: view["name"] for view in views}
     return [
@@ -56,7 +56,7 @@ def _table_line(table: Table) -> dict[str, Any]:
 
 
 def _schema(table_id: int) -> dict[str, Any]:
-    """The newest version's elements, and what each version changed, newest first."""
+    """The newest version's elements, and each version's changes, newest first."""
     rows = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[: VERSIONS_SHOWN + 1])
     bodies = [descriptor.from_json(row.body) for row in rows]
     others = selectors.tables_beside(bodies)

@@ -1,9 +1,5 @@
-"""Blocks that a process finishes before it ends itself.
-
-Every task may run twice and goes on from its rows, so a worker may die anywhere. Some blocks are better finished: a
-message that another side has taken and that is not yet written down would be sent again. A worker whose supervisor was
-killed waits for these, for a bounded time (`schemalab.supervisor.end_with`).
-"""
+"""Blocks that a process finishes before it ends, such as sending a message and noting it. A worker whose supervisor
+was killed waits for them, for a bounded time (`schemalab.supervisor.end_with`)."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +12,7 @@ _is_ending = False
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A block to be finished; once the process is ending, none begins any more."""
+    """A block to be finished; none begins once the process is ending."""
     global _blocks
     with _changed:
         _changed.wait_for(lambda: not _is_ending)
@@ -30,7 +26,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def finish(seconds_max: float) -> bool:
-    """Let no block begin any more, and wait for those that have; False when that took too long."""
+    """Lets no block begin, and waits for running ones; False after the limit."""
     global _is_ending
     with _changed:
         _is_ending = True

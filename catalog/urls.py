@@ -1,4 +1,4 @@
-"""The pages of the lowest floor, and polling for browsers without WebSockets."""
+"""Pages of the lowest floor, and polling without WebSockets."""
 
 from django.urls import path
 

@@ -1,11 +1,10 @@
-"""A view: a stored query, and the tables and columns that it reads, by their ids.
+"""A view: a stored query, and what it reads, by ids.
 
     tables   as the query calls them: the id of each, and of the columns that the query uses
     views    those that the query reads, by their ids, and how many columns each had
 
-So the query stays right when a table or a column gets another name, and sees no column that came later. Which views
-there are is data: a transaction reads it in its own snapshot, where versions of tables have leases
-(docs/reference/views.md).
+So the query survives renames, and sees no later column. Transactions read views in their snapshot, while versions of
+tables have leases (docs/reference/views.md).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ from catalog.elements import ColumnId, TableId
 
 @dataclass(frozen=True, slots=True)
 class ViewColumn:
-    """A column of a view, its type by PostgreSQL's oid and modifier."""
+    """A column of a view; its type by PostgreSQL's oid and modifier."""
 
     name: str
     type_oid: int
@@ -26,7 +25,7 @@ class ViewColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """A table by the name that a view's query gives it, and the columns that the query uses, by theirs, in order."""
+    """A table by its name in a view's query, and the columns used, by name, in order."""
 
     name: str
     table_id: TableId
@@ -35,7 +34,7 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class ViewUse:
-    """A view by the name that another one's query gives it, and how many columns it had then: later ones are behind."""
+    """A view by its name in another one's query, and its number of columns then."""
 
     name: str
     view_id: int
@@ -59,7 +58,7 @@ class ViewDefinition:
     """How times, dates and intervals in its constants are read, whatever the settings of a reader are."""
 
     def to_json(self) -> dict[str, Any]:
-        """All but what the row has beside it: id, name and revision."""
+        """Without id, name and revision, which the row has."""
         return {
             "query": self.query,
             "read": [self.zone, self.order, self.intervals],
@@ -83,7 +82,7 @@ def view_from_json(view_id: int, name: str, revision: int, body: Mapping[str, An
 
 
 def readers_of(view_ids: Iterable[int], views: Iterable[ViewDefinition]) -> Iterator[ViewDefinition]:
-    """The views that read one of these, or read one that does; each once."""
+    """The views that read one of these, directly or not; each once."""
     known, left = set(view_ids), list(views)
     while found := [view for view in left if view.view_id not in known and known & {use.view_id for use in view.views}]:
         known |= {view.view_id for view in found}

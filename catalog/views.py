@@ -1,4 +1,4 @@
-"""Home, tables, signing in, help: pages that need to know what a schema is, and nothing above it."""
+"""Home, tables, sign-in, help: pages of the lowest floor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ON_CLUSTER = (
 
 @require_GET
 def cluster(request: HttpRequest) -> HttpResponse:
-    """The cluster as it is now; for who has not signed in, what this is and where to begin."""
+    """The cluster now; without sign-in, an introduction."""
     if not request.user.is_authenticated:
         return render(request, "welcome.html")
     return render(request, "cluster.html", {"section": "cluster"} | snapshot.page_context(CLUSTER, ON_CLUSTER))
@@ -58,7 +58,7 @@ def table(request: HttpRequest, table_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def table_named(request: HttpRequest) -> HttpResponse:
-    """The table that `name` names. A name may have slashes or be "..", which no path can."""
+    """The table `name`, which may have slashes or be ".."."""
     name = request.GET.get("name", "")
     found = selectors.table_named(name)
     if found is None:
@@ -69,7 +69,7 @@ def table_named(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def poll(request: HttpRequest) -> HttpResponse:
-    """The events that a WebSocket would have brought, for browsers that cannot keep one open."""
+    """Events for browsers without a WebSocket."""
     stream, typed = request.GET.get("stream", ""), request.GET.get("since", "")
     since = whole_number(typed, digits_max=15)
     if typed and since is None:
@@ -92,7 +92,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        """A password that was not even looked at, after too many wrong ones, is told apart."""
+        """Tells apart a password that was not checked, after too many wrong ones."""
         too_soon = form.has_error(NON_FIELD_ERRORS, "too_soon")
         context = self.get_context_data(form=form, too_soon=too_soon)
         return self.render_to_response(context, status=429 if too_soon else 200)
@@ -109,7 +109,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def glossary(request: HttpRequest) -> HttpResponse:
-    """The words that pages explain where they use them."""
+    """The words that pages explain."""
     return render(request, "glossary.html", {"section": "help", "terms": glossary_words()})
 
 
@@ -120,7 +120,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 
 def _facts() -> dict[str, Any]:
-    """The services that the cluster runs on, asked of the services themselves."""
+    """The services, asked themselves."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         (postgresql,) = cursor.fetchone()
@@ -141,7 +141,7 @@ def _facts() -> dict[str, Any]:
 
 
 def _redis_version() -> str:
-    """Redis may be away at any time (X3): the page says so instead of failing."""
+    """Redis may be away (X3)."""
     from redis import Redis  # only here: the lab in a browser shares the other pages of this module
     from redis.exceptions import RedisError
 

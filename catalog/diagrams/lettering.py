@@ -1,7 +1,5 @@
-"""Letters in a drawing: a text element, and lines of a certain width, in English and in Chinese.
-
-A Chinese character is as wide as two letters, and a line may end after any of them, but not before a comma.
-"""
+"""Letters in a drawing: text elements, and lines of a width in English and Chinese. A Chinese character is two letters
+wide, and a line may end after any, but not before a comma."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +22,7 @@ def letters(x: float, y: float, words: str, name: str = "", *, middle: bool = Fa
 
 
 def arrow(begin: float, end: float | None, y: float) -> str:
-    """A dot where somebody acts, and an arrow to where it is heard; no `end`: the dot alone."""
+    """A dot, and an arrow to `end` if given."""
     dot = f'<circle cx="{begin:g}" cy="{y:g}" r="4" fill="currentColor"/>'
     if end is None:
         return dot
@@ -39,7 +37,7 @@ def width_of(words: str) -> int:
 
 
 def lines_of(words: str, columns: int) -> list[str]:
-    """The words in lines of at most so many columns, as far as a single piece is not wider."""
+    """Words in lines of at most so many columns, where single pieces allow."""
     if width_of(words) == len(words):
         return wrap(words, columns)
     return _filled(PIECE.findall(words), columns)

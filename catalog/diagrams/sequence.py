@@ -1,4 +1,4 @@
-"""A trace as a sequence diagram in SVG.
+"""A trace as a sequence diagram in SVG, a pure function.
 
     n1        n2     executor    fill     store
     v1        v1        │         │         │
@@ -6,9 +6,8 @@
     ├─────────┼─────────┼─────────┼────────►│   6  n1 commits as v1: + row 1
     ✗ C3 under v1: index by_a has an entry ..
 
-A pure function of what happened: the same text for the same trace. There is no style attribute in it (a strict
-content policy forbids those): strokes and letters are `currentColor`, so it is readable in either theme, and classes
-let a page colour it. A file that stands alone brings a style sheet of its own, with both themes.
+It has no style attribute (content policy): colours are `currentColor` and classes. A standalone file has a style sheet
+with both themes.
 """
 
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ svg.trace .wrong { color: #ff8a80; }
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line: who did it, its id, in words; from which lane to which the arrow points (none: a dot of its own)."""
+    """One line: actor, id, words; arrow from lane to lane (none: a dot)."""
 
     actor: str
     id: str
@@ -47,7 +46,7 @@ class Event:
 
 
 def draw(title: str, lanes: Sequence[str], events: Sequence[Event], wrong: Sequence[str], *, alone: bool) -> str:
-    """The diagram. `wrong` says what is broken at the end; `alone`: with a style sheet of its own."""
+    """The diagram. `wrong`: what is broken at the end; `alone`: with a style sheet."""
     drawing = _Drawing(list(lanes), alone=alone)
     drawing.title(title)
     for number, event in enumerate(events, 1):
@@ -58,7 +57,7 @@ def draw(title: str, lanes: Sequence[str], events: Sequence[Event], wrong: Seque
 
 
 class _Drawing:
-    """Grows downwards; lanes are drawn when their length is known."""
+    """Grows downwards; lanes are drawn last."""
 
     def __init__(self, lanes: list[str], *, alone: bool) -> None:
         self.lanes, self.alone = lanes, alone

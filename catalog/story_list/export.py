@@ -1,4 +1,4 @@
-"""The wanted part of the story as a file: written while it is read, a batch at a time, and bounded."""
+"""A part of the story as a file, streamed in batches and bounded."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ Batch = list[dict[str, Any]]
 
 
 async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]]:
-    """At most `most` events, newest first, in batches; with each whether older ones follow.
-
-    What takes too long to find is left out as well: then the last batch has no events.
-    """
+    """At most `most` events, newest first, in batches, each with whether older ones follow. A search that takes too
+    long ends with an empty batch."""
     left, follows = most, True
     while follows and left:
         try:
@@ -40,7 +38,7 @@ async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]
 
 
 async def as_json(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
-    """One object: `stream`, `events`, newest first, and `more`: older ones were left out."""
+    """One object: `stream`, `events`, newest first, and `more`."""
     yield f'{{"stream": {json.dumps(wanted.stream)}, "events": ['
     separator, more = "", False
     async for found, more in batches(wanted, most):  # noqa: B007  the last one counts
@@ -51,7 +49,7 @@ async def as_json(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
 
 
 async def as_csv(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
-    """A line for each event, newest first. When older ones were left out, the last line says so."""
+    """A line for each event, newest first; the last line says when older ones were left out."""
     yield BOM + _lines([HEAD])
     more = False
     async for found, more in batches(wanted, most):  # noqa: B007  the last one counts

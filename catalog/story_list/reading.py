@@ -1,7 +1,5 @@
-"""Events of the story that somebody wants, newest first: a page begins where the one before it ended.
-
-Kinds and times are found by indexes; a text may be anywhere, so a search is ended after a while.
-"""
+"""Reads a part of the story, newest first, in pages. Kinds and times have indexes; a search for text is limited in
+time."""
 
 from __future__ import annotations
 
@@ -26,12 +24,12 @@ CANCELLED = "57014"
 
 
 class SearchTooLong(Exception):
-    """The search was not over in time: of fewer kinds, or a shorter time, it may be."""
+    """The search took too long."""
 
 
 @contextmanager
 def limited(seconds: float | None = None) -> Iterator[None]:
-    """A transaction whose statements the database ends after `SEARCH_S_MAX`, or so long. Raises `SearchTooLong`."""
+    """A transaction whose statements end after `SEARCH_S_MAX`. Raises `SearchTooLong`."""
     seconds = SEARCH_S_MAX if seconds is None else seconds
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -44,7 +42,6 @@ def limited(seconds: float | None = None) -> Iterator[None]:
 
 
 def events(wanted: Wanted) -> QuerySet[StoryEvent]:
-    """All the events that are wanted, newest first."""
     found = StoryEvent.objects.filter(stream=wanted.stream).order_by("-seq")
     if wanted.kinds:
         found = found.filter(kind__in=kinds_of(wanted.kinds))
@@ -56,7 +53,7 @@ def events(wanted: Wanted) -> QuerySet[StoryEvent]:
 
 
 def page(wanted: Wanted, size: int = PAGE, *, seconds: float = SEARCH_S_MAX) -> tuple[list[dict[str, Any]], bool]:
-    """At most `size` events as data, and whether there are older ones. Raises `SearchTooLong`."""
+    """At most `size` events, and whether there are older ones. Raises `SearchTooLong`."""
     with limited(seconds):
         found = [event_json(one) for one in events(wanted)[: size + 1]]
     return found[:size], len(found) > size

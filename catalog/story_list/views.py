@@ -1,7 +1,4 @@
-"""The story's page and files.
-
-Streams have doors of their own: who may not follow one finds no story of it here either.
-"""
+"""The story's page and files, for people who may follow the stream."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ FILES = {"json": ("application/json", export.as_json), "csv": ("text/csv; charse
 @login_required
 @require_GET
 def story(request: HttpRequest) -> HttpResponse:
-    """A page of the wanted part; with `after` the lines that came since, which an open page asks for."""
+    """A page; with `after` the new lines, for an open page."""
     asked = _permitted(request)
     is_too_long, events, more = False, [], False
     try:
@@ -50,7 +47,6 @@ def story(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def file(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The wanted part as a file to take away."""
     asked = _permitted(request)
     content_type, written = FILES[form]
     name = f"story-{asked.stream.replace(':', '-')}-{timezone.now():%Y-%m-%d}.{form}"

@@ -1,7 +1,5 @@
 """The part of the story that an address asks for: the same in the page, in its files, and in a link to share.
-
-/story/?of=change:3&kind=nodes&kind=version+published&text=n2&from=2026-05-04T12:00:00Z&until=..&before=812
-"""
+/story/?of=change:3&kind=nodes&kind=version+published&text=n2&from=2026-05-04T12:00:00Z&until=..&before=812"""
 
 from __future__ import annotations
 
@@ -22,10 +20,8 @@ DIGITS_MAX = 15
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Events of `stream` of these kinds or groups of kinds (none: all), with `text` in their details.
-
-    `since` and `until` are moments; `before` and `after` are numbers of events, for the next page and for what is new.
-    """
+    """Events of `stream` of these kinds or groups (none: all), with `text` in their details, between `since` and
+    `until`; `before` and `after` are numbers for paging."""
 
     stream: str = CLUSTER
     kinds: tuple[str, ...] = ()
@@ -41,11 +37,11 @@ class Wanted:
 
     @property
     def range_address(self) -> str:
-        """The range of time alone, as the query of an address."""
+        """The range of time as a query string."""
         return urlencode([(name, written(at)) for name, at in (("from", self.since), ("until", self.until)) if at])
 
     def address(self, **pages: int | None) -> str:
-        """The filter as the query of an address, with `before` or `after` where given."""
+        """The filter as a query string, with `before` or `after` where given."""
         pairs: list[tuple[str, object]] = [("of", self.stream)] if self.stream != CLUSTER else []
         pairs += [("kind", kind) for kind in self.kinds]
         if self.text:
@@ -56,7 +52,7 @@ class Wanted:
 
 
 def wanted(asked: QueryDict) -> Wanted:
-    """The wanted part. What cannot be read as a moment or a number is left out."""
+    """Reads an address; invalid moments and numbers are left out."""
     return Wanted(
         stream=asked.get("of", "").strip()[:TEXT_MAX] or CLUSTER,
         kinds=tuple(dict.fromkeys(kind for kind in asked.getlist("kind")[:KINDS_MAX] if kind)),
@@ -69,7 +65,7 @@ def wanted(asked: QueryDict) -> Wanted:
 
 
 def moment(typed: str) -> datetime | None:
-    """A moment as ISO 8601 writes it; one without a zone is UTC. None: it is none."""
+    """An ISO 8601 moment, by default UTC; None when invalid."""
     try:
         at = parse_datetime(typed.strip())
         if at is None:
@@ -80,7 +76,7 @@ def moment(typed: str) -> datetime | None:
 
 
 def written(at: datetime) -> str:
-    """A moment of UTC as it stands in an address: no character of it needs a code."""
+    """A moment of UTC for an address, without escapes."""
     return at.isoformat().replace("+00:00", "Z")
 
 

@@ -1,4 +1,4 @@
-"""A descriptor in words for a page: its elements, and what differs between two versions.
+"""A descriptor in words: its elements, and the differences of two versions.
 
 v6 -> v7     + index by_dest (dest): delete-only
              ~ column name: write-only -> public
@@ -27,7 +27,6 @@ LINKS = {FOREIGN_KEY: "→", REFERENCED: "←"}
 
 
 def elements(descriptor: Descriptor, others: Others = NOBODY) -> list[Json]:
-    """Every element of one version, columns first."""
     return list(_elements(descriptor, others))
 
 
@@ -55,7 +54,7 @@ def _line(sign: str, element: Json, what: str) -> Json:
 
 
 def _whole(sign: str, element: Json, what: str) -> Json:
-    """A line for what comes or goes; of a foreign key with its tables, of a placement with the way it spreads rows."""
+    """A line for an added or removed element."""
     line = _line(sign, element, what)
     needs_detail = element["element"] in ("foreign key", "placement")
     return line | {"name": f"{element['name']} {element['detail']}"} if needs_detail and what else line
@@ -67,7 +66,7 @@ def _changed(old: Json, new: Json) -> list[Json]:
 
 
 def _became(old: str, new: str) -> str:
-    """`old → new`; of a list that only grew or shrank at its end, what came or went."""
+    """`old → new`; of a list that only grew or shrank at its end, the difference."""
     if new.startswith(f"{old}, "):
         return f"now {new.removeprefix(f'{old}, ')}"
     if old.startswith(f"{new}, "):
@@ -101,7 +100,6 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
 
 
 def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: Others, own: Descriptor) -> Json:
-    """The rule in words. A foreign key is called so in both its tables, and leads to the other one."""
     of = ", ".join(names[column] for column in constraint.columns)
     if constraint.rule not in LINKS:
         text = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
@@ -127,7 +125,7 @@ def there_of(constraint: Constraint, tables: Others) -> str:
 
 
 def named(expression: str, names: Mapping[ColumnId, str]) -> str:
-    """An expression with its columns' names of this version; descriptors keep ids (`"#3"`)."""
+    """An expression with column names instead of ids (`"#3"`)."""
     return re.sub(r'"#(\d+)"', lambda found: names[ColumnId(int(found[1]))], expression)
 
 
@@ -135,13 +133,13 @@ COMMENT_CHARS_MAX = 200
 
 
 def comment_words(*texts: str | None) -> str:
-    """Comments behind a detail, in quotes, as much of each as a page has room for."""
+    """Comments in quotes, cut."""
     cut = (text if len(text) <= COMMENT_CHARS_MAX else f"{text[:COMMENT_CHARS_MAX]}…" for text in texts if text)
     return "".join(f" “{text}”" for text in cut)
 
 
 def _shown(kind: str, number: int, name: str, element: Any, detail: str) -> Json:
-    """An element as pages show it: reorganising is a phase of write-only or delete-only."""
+    """The state, where reorganising is a phase of write-only or delete-only."""
     detail += comment_words(getattr(element, "comment", None), getattr(element, "constraint_comment", None))
     filling = getattr(element, "filling", False)
     return {

@@ -1,9 +1,7 @@
-"""Words of the glossary in a text: each is a link to its meaning where it stands first.
+"""Links words of the glossary in a text, each where it stands first.
 
-    docs/reference/glossary.md      | lease | The right of a node's incarnation to use .. | L1 |
-    <p>n1 renews its lease</p>  ->  <p>n1 renews its <a class="term" href="/glossary/#lease" ..>lease</a></p>
-
-The page has what words mean; here is only which of them are explained, and in which forms they stand in a text.
+docs/reference/glossary.md      | lease | The right of a node's incarnation to use .. | L1 |
+<p>n1 renews its lease</p>  ->  <p>n1 renews its <a class="term" href="/glossary/#lease" ..>lease</a></p>
 """
 
 import re
@@ -48,7 +46,6 @@ Link = Callable[[str, str], str]
 
 
 def definitions(page: str) -> dict[str, str]:
-    """The meanings of the words on the page of the glossary."""
     return dict(ROW.findall(page)[1:])
 
 
@@ -63,7 +60,7 @@ def _as_word(form: str) -> str:
 
 
 def linked(html: str, forms: Mapping[str, str], link: Link, only: Collection[str] = ()) -> str:
-    """`html` in which each term of `forms` (or each of `only`) is linked where it stands first."""
+    """`html` with links for terms of `forms`, or of `only`."""
     wanted = {term: text for term, text in forms.items() if (term in only if only else term not in COMMON_WORDS)}
     terms, pattern, left = [*wanted], finder(wanted), set(wanted)
 

@@ -1,9 +1,7 @@
-"""Names of nodes that are jobs: a job that writes rows is a node for as long as it runs.
+"""Names of nodes that are jobs.
 
-    load-4-0    worker 0 of load 4             loader 4-0
-    repair-7    what run 7 could not put       repairer 7
-
-Pages name them in words, and the lanes over time leave those out that were over and in nobody's way.
+load-4-0    worker 0 of load 4             loader 4-0
+repair-7    what run 7 could not put       repairer 7
 """
 
 from __future__ import annotations
@@ -25,23 +23,22 @@ def repairer_name(run_id: int) -> str:
 
 
 def is_job(node: str) -> bool:
-    """True of the name of a node that leaves when its job ends."""
+    """True for a node that leaves when its job ends."""
     return JOB.fullmatch(node) is not None
 
 
 def node_in_words(node: str, translate: Callable[[str], str]) -> str:
-    """The name of a node as pages show it."""
     job = JOB.fullmatch(node)
     return node if job is None else translate(WORDS[job[1]]).format(job=job[2])
 
 
 def list_comma(translate: Callable[[str], str]) -> str:
-    """The comma between the names of a list: in Chinese another one than between clauses."""
+    """The comma in lists of names, which differs in Chinese."""
     return translate("{first}, {names}").format(first="", names="")
 
 
 def nodes_in_other_words(text: str, translate: Callable[[str], str]) -> str:
-    """Nodes by what they use, as `changes.executor.state.whom` lists them: "n1, n2 on airports and trips; n3 on x"."""
+    """Nodes by use, as `changes.executor.state.whom` lists them: "n1, n2 on airports and trips; n3 on x"."""
     found = []
     for use in text.split("; "):
         nodes, _, tables = use.partition(" on ")

@@ -1,4 +1,4 @@
-"""Where in a statement an error lies: the text before, the word itself, the text after."""
+"""The place of an error in a statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Marked:
 
 
 def mark(statement: str, position: int | None) -> Marked | None:
-    """The statement with the word at `position` (characters, from 1) cut out; None without a position."""
+    """Cuts out the word at `position` (characters, from 1); None without one."""
     if position is None or not 1 <= position <= len(statement) + 1:
         return None
     start = position - 1

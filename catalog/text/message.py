@@ -1,9 +1,8 @@
-"""Sentences as values: a template in English, and what stands in it. English and Chinese are two renderings.
+"""Sentences as values: an English template and its values; English and Chinese are two renderings.
 
     Text("{node} leases {version}", {"node": "n1", "version": "v2"})
 
-Whatever says something to a person says it as a `Text` where it arises, so that no page has to read English back.
-Templates are literals: a test finds each in the syntax tree and holds that it has a message in `locale/`.
+A sentence for people is a `Text` where it arises. Templates are literals: a test finds them and their translations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,10 +18,7 @@ Values = dict[str, "str | int | Text"]
 @dataclass(frozen=True, slots=True)
 class Text:
     """A sentence: `template` in English with `{names}`, and what they stand for: words, numbers, or texts themselves.
-
-    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"}))
-    'n1 leases v2'
-    """
+    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"})) 'n1 leases v2'"""
 
     template: str
     values: Mapping[str, "str | int | Text"] = field(default_factory=dict)
@@ -38,7 +34,7 @@ NOTHING = Text("")
 
 
 def to_json(text: Text) -> list[Any]:
-    """The text as JSON: its template, and its values by name."""
+    """Template, and values by name."""
     return [text.template, {name: to_json(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
 
 
@@ -49,12 +45,12 @@ def from_json(body: Any) -> Text:
 
 
 def listed(parts: Sequence[Text]) -> Text:
-    """Texts with commas between them."""
+    """Texts with commas."""
     return _chained(parts, lambda two: Text("{first}, {rest}", two))
 
 
 def names_listed(words: Iterable[object]) -> Text:
-    """Words that are the same in every language, with its commas of a list between them."""
+    """Untranslated words with the language's commas."""
     parts = [Text("{name}", {"name": str(word)}) for word in words]
     return _chained(parts, lambda two: Text("{first}, {names}", {"first": two["first"], "names": two["rest"]}))
 
@@ -64,22 +60,22 @@ def joined(parts: Sequence[Text]) -> Text:
 
 
 def clauses(parts: Sequence[Text]) -> Text:
-    """Texts with semicolons between them."""
+    """Texts with semicolons."""
     return _chained(parts, lambda two: Text("{first}; {rest}", two))
 
 
 def added(parts: Sequence[Text]) -> Text:
-    """Texts with a plus between them."""
+    """Texts with a plus."""
     return _chained(parts, lambda two: Text("{first} + {rest}", two))
 
 
 def followed(parts: Sequence[Text]) -> Text:
-    """States, each of which becomes the next one."""
+    """States, one after the other."""
     return _chained(parts, lambda two: Text("{first} -> {rest}", two))
 
 
 def beside(parts: Sequence[Text]) -> Text:
-    """States that are held beside each other."""
+    """States that are held together."""
     return _chained(parts, lambda two: Text("{first} beside {rest}", two))
 
 
@@ -113,5 +109,5 @@ def kind_text(kind: Kind) -> Text:
 
 
 def named_element(what: str, name: object) -> Text:
-    """An element by its kind in words (`KINDS`) and its name."""
+    """An element by kind (`KINDS`) and name."""
     return Text(KINDS[what][1].template, {"name": str(name)})

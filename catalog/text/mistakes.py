@@ -1,4 +1,4 @@
-"""Errors as people read them: what went wrong in one line, without the name of a class of ours."""
+"""Exceptions as one line for people."""
 
 import re
 
@@ -10,7 +10,7 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[a-z]+|\d+")
 
 
 def in_words(error: BaseException) -> str:
-    """The first line of what the error says; one that says nothing is called by its kind."""
+    """The first line of the error, or else its kind."""
     message = str(error).strip().partition("\n")[0].strip()
     if isinstance(error, KeyError) and error.args:
         return f"{error.args[0]} was not found"
@@ -18,15 +18,11 @@ def in_words(error: BaseException) -> str:
 
 
 def cut(value: str) -> str:
-    """The beginning of a value."""
     return value if len(value) <= VALUE_CHARS_MAX else f"{value[:VALUE_CHARS_MAX]}.."
 
 
 def with_short_values(message: str) -> str:
-    """An error of PostgreSQL's kind with the beginning of its value, which it quotes, or does not if it is a number.
-
-    A value may have quotes in it, so all between the first and the last one counts as its own.
-    """
+    """An error of PostgreSQL's kind with the beginning of its value, which may have quotes itself."""
     return UNBROKEN.sub(r"\1..", QUOTED.sub(r"\1..", message, count=1))
 
 

@@ -1,4 +1,4 @@
-"""Numbers as strangers type them, in a form, an address, a message; and as English counts with them."""
+"""Numbers as people type them and as English counts."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -7,9 +7,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def whole_number(typed: str, *, digits_max: int) -> int | None:
-    """The whole number from 0 on that is typed in at most `digits_max` ASCII digits; None if it is something else.
-
-    `str.isdigit` takes digits of every script, and `int` takes time that grows with the square of a text's length.
-    """
+    """A whole number of at most `digits_max` ASCII digits, or None. `str.isdigit` takes all scripts' digits, and `int`
+    takes time with the square of the length."""
     is_one = typed.isascii() and typed.isdigit() and len(typed) <= digits_max
     return int(typed) if is_one else None

@@ -1,4 +1,4 @@
-"""Text of strangers on a terminal: what would move the cursor, colour, or turn the direction is shown, not obeyed."""
+"""Text of users on a terminal, with control characters shown, not obeyed."""
 
 import re
 
@@ -11,7 +11,7 @@ CONTROL = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text with each control character as its escape in Python; line feeds and tabs stay."""
+    """Control characters as escapes; line feeds and tabs stay."""
     return CONTROL.sub(_escape, text)
 
 

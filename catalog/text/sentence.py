@@ -1,9 +1,8 @@
-"""A line of a script, a log or an SQL error: English, with the template and the values that it was made of.
+"""A line of a script, log or SQL error: an English string that keeps its template and values.
 
     Sentence("{node} leases v{version}", node="n1", version=2)     == "n1 leases v2"
 
-A line is a string, so that whoever only prints it needs to know nothing of this. A page words it in its reader's
-language by its template and its values (`catalog.text.message.Text`), and never reads the English back.
+Pages translate it by template and values (`catalog.text.message.Text`).
 """
 
 import functools
@@ -25,11 +24,8 @@ WORDS = frozenset((*STATES, *KINDS, *REQUESTS, *STATUSES))
 
 
 class Sentence(str):
-    """A sentence by its template and its values; a value may be a line itself.
-
-    >>> Sentence("{node} leases v{version}", node="n1", version=2).values["version"]
-    2
-    """
+    """A sentence by its template and its values; a value may be a line itself. >>> Sentence("{node} leases
+    v{version}", node="n1", version=2).values["version"] 2"""
 
     __slots__ = ("template", "values")
     template: str
@@ -42,7 +38,7 @@ class Sentence(str):
         return sentence
 
     def __str__(self) -> str:
-        """Itself, so that the message of an exception stays a sentence."""
+        """Itself, so that an exception's message stays a sentence."""
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -50,13 +46,12 @@ class Sentence(str):
 
 
 def sentence_of(text: Text) -> Sentence:
-    """The line in English of a text."""
     values = {name: sentence_of(one) if isinstance(one, Text) else one for name, one in text.values.items()}
     return Sentence(text.template, **values)
 
 
 def listed(lines: Sequence[str], template: str = "{first}, {rest}") -> str:
-    """Lines with commas between them, or with what the template has there; "" of none."""
+    """Lines with commas, or the template's separator; "" of none."""
     return (
         functools.reduce(lambda rest, first: Sentence(template, first=first, rest=rest), reversed(lines))
         if lines
@@ -65,12 +60,12 @@ def listed(lines: Sequence[str], template: str = "{first}, {rest}") -> str:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Lines with "and" between them."""
+    """Lines with "and"."""
     return listed(lines, "{first} and {rest}")
 
 
 def in_other_words(line: object, translate: Callable[[str], str]) -> str:
-    """A line in the language of `translate`, with the lines in it; of what is no sentence only `WORDS` are."""
+    """A line by `translate`, with the lines in it; of other strings only `WORDS`."""
     if not isinstance(line, Sentence):
         return translate(str(line)) if line in WORDS else str(line)
     values = {name: _value(name, one, translate) for name, one in line.values.items()}
@@ -78,27 +73,25 @@ def in_other_words(line: object, translate: Callable[[str], str]) -> str:
 
 
 def _value(name: str, value: object, translate: Callable[[str], str]) -> object:
-    """Names that users gave stay as they are, even if one is called `absent`; nodes are listed by what they use."""
+    """Names of users stay, even one called `absent`; nodes are listed by use."""
     if name == "nodes":
         return nodes_in_other_words(str(value), translate)
     return in_other_words(value, translate) if isinstance(value, Sentence) or name in OF_WORDS else value
 
 
 def first_line(line: str) -> str:
-    """Of an error the sentence; what it names is below it."""
+    """The first line of an error."""
     first = line.values["first"] if isinstance(line, Sentence) and line.template == FOLLOWED else None
     return first if isinstance(first, str) else line.partition("\n")[0]
 
 
 def to_json(line: str) -> Any:
-    """A line as JSON: of a sentence its template and its values."""
     if not isinstance(line, Sentence):
         return line
     return [line.template, {name: to_json(one) if isinstance(one, str) else one for name, one in line.values.items()}]
 
 
 def from_json(body: Any) -> str:
-    """The line that `to_json` wrote."""
     if isinstance(body, str):
         return body
     template, values = body

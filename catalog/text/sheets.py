@@ -1,7 +1,4 @@
-"""Texts in a CSV file that people open with a spreadsheet.
-
-A text that a spreadsheet would take for a formula gets an apostrophe in front: names and statements come from users.
-"""
+"""Texts in CSV files: an apostrophe keeps spreadsheets from reading users' texts as formulas."""
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 BOM = "\ufeff"
@@ -9,6 +6,6 @@ BOM = "\ufeff"
 
 
 def cell(value: object) -> str:
-    """The value as a text, and never as a formula."""
+    """The value as a text, never a formula."""
     text = str(value)
     return f"'{text}" if text.startswith(FORMULAS) else text

@@ -1,8 +1,5 @@
-"""A name that was probably meant, by PostgreSQL's rule for columns.
-
-The nearest of the names there are, at most three letters away and at most half of its own length; none where several
-are as near (PostgreSQL names two of them: one hint is clearer).
-"""
+"""The name that was probably meant, by PostgreSQL's rule: the nearest, at most three letters away and half its length;
+none of several."""
 
 from collections.abc import Iterable
 
@@ -12,7 +9,7 @@ NAMES_MAX = 2000
 
 
 def similar(name: str, known: Iterable[str]) -> str | None:
-    """The name that was probably meant. A name in another case is nearest."""
+    """The name that was probably meant; another case is nearest."""
     lowered = name.lower()
     nearest, found = LETTERS_MAX + 1, set[str]()
     for one, _ in zip((k for k in known if abs(len(k) - len(name)) <= LETTERS_MAX), range(NAMES_MAX), strict=False):
@@ -32,7 +29,7 @@ def perhaps(what: str, name: str, known: Iterable[str]) -> str | None:
 
 
 def letters_away(a: str, b: str, most: int) -> int | None:
-    """Levenshtein's distance: letters to insert, delete or replace; None for more than `most`."""
+    """Levenshtein's distance; None for more than `most`."""
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
         before, row = row, [i]

@@ -2,12 +2,12 @@
 
 
 def quoted(name: str) -> str:
-    """An identifier, always in quotes: no word of it can be taken for anything else."""
+    """An identifier in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str | None) -> str:
-    """A text as a constant, right under any `standard_conforming_strings`; NULL for None."""
+    """A constant, right under any `standard_conforming_strings`; NULL for None."""
     if text is None:
         return "NULL"
     escaped = text.replace("'", "''").replace(chr(92), chr(92) * 2)

@@ -1,11 +1,11 @@
-"""Texts that can be stored and sent: without NUL, which PostgreSQL refuses, and without half of a surrogate pair."""
+"""Texts that can be stored: without NUL and half surrogate pairs."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def is_storable(value: Any) -> bool:
-    """True if every text in a value of JSON can be stored and sent."""
+    """True if every text in a JSON value can be stored."""
     if isinstance(value, str):
         return "\0" not in value and value.encode(errors="ignore").decode() == value
     if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
-r"""Arrays as texts, such as {1,NULL,"a b"}: how one is read and how it is written, as PostgreSQL does both.
+r"""Texts of arrays, such as {1,NULL,"a b"}, read and written as by PostgreSQL.
 
 {1, NULL ,"NULL",a\,b}    spaces around an element do not count; a quoted or escaped NULL is a text
-[1:2]={1,2}               the numbers of the elements may be said, if they count from 1
-{{1},{2}}                 well made, but refused by name: a node has no arrays of arrays
+[1:2]={1,2}               bounds may be given, if they count from 1
+{{1},{2}}                 well formed, but refused by name: arrays of arrays
 {1,}  {"a"b}  {{1},2}     22P02
 """
 
@@ -35,7 +35,7 @@ _QUOTED_IN_PART = "Incorrectly quoted array element."
 
 
 class NotAnArray(ValueError):
-    """A text that is no array of ours."""
+    """Not an array, or not a supported one."""
 
     def __init__(self, message: str, sqlstate: str = "22P02", detail: str | None = None) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ def words_of(text: str) -> list[str | None]:
 
 
 class _Reading:
-    """The reading of one literal, token by token."""
+    """Reads one literal, token by token."""
 
     def __init__(self, text: str) -> None:
         self._text, self._place = text, 0
@@ -70,7 +70,7 @@ class _Reading:
         self._place = match.end()
 
     def _dimensions(self) -> list[tuple[int, int]]:
-        """The numbers of the first and the last element as [1:2]= says them, of each dimension."""
+        """The bounds in [1:2]=, of each dimension."""
         found: list[tuple[int, int]] = []
         while True:
             self._pass_space()
@@ -113,7 +113,7 @@ class _Reading:
         return number
 
     def elements(self) -> list[str | None]:
-        """The elements; those of arrays inside are looked at for their shape only."""
+        """The elements; nested arrays are checked for their shape only."""
         words: list[str | None] = []
         lengths = {place: last - first + 1 for place, (first, last) in enumerate(self._bounds)}
         depth, deepest, is_deepest_known = 0, len(self._bounds), bool(self._bounds)
@@ -160,7 +160,6 @@ class _Reading:
         raise self._malformed("Unexpected end of input.")
 
     def _whole(self, words: list[str | None], deepest: int) -> list[str | None]:
-        """The elements of a text that ends here. Raises for what a node has not."""
         self._pass_space()
         if self._at():
             raise self._malformed("Junk after closing right brace.")
@@ -215,7 +214,7 @@ class _Reading:
 
 
 def _without_trailing_space(word: str) -> str:
-    """The word without spaces at its end, but for one that a backslash escapes."""
+    """The word without spaces at its end, unless escaped."""
     bare = word.rstrip(_SPACE)
     is_escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
     return word[: len(bare) + is_escaped]

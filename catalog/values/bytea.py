@@ -1,7 +1,7 @@
-r"""Values of bytea: read and written in both of PostgreSQL's forms, and as bytes that sort and end by themselves.
+r"""Values of bytea: both text forms, and bytes that sort and end by themselves.
 
-hex      \x6100ff          as it is shown, unless a session wants the other one
-escape   a\000\377         three octal digits for what no text shows, two backslashes for one
+hex      \x6100ff          the usual form
+escape   a\000\377         three octal digits for unprintable bytes, two backslashes for one
 key      61 00 FF FF 00 01  a zero is 00 FF, the end 00 01: sorts as the bytes themselves do
 """
 
@@ -16,20 +16,20 @@ _NOT_SHOWN = re.compile(rb"[^ -~]|\\")
 
 
 class NoHex(ValueError):
-    """Digits that are no bytes; the message is PostgreSQL's."""
+    """Invalid hex digits; PostgreSQL's message."""
 
 
 class NoEscape(ValueError):
-    """A backslash before something that it cannot stand before."""
+    """An invalid escape."""
 
 
 def read(text: str) -> bytes:
-    r"""The bytes of a text in hex, which begins with \x, or with escapes. Raises `NoHex` and `NoEscape`."""
+    r"""Bytes in hex (\x..) or with escapes. Raises `NoHex` and `NoEscape`."""
     return of_hex(text[2:]) if text.startswith("\\x") else of_escapes(text)
 
 
 def of_hex(digits: str) -> bytes:
-    """Two digits for each byte, blanks between bytes. Raises `NoHex`."""
+    """Raises `NoHex`."""
     if "\v" not in digits and "\f" not in digits:  # blanks to Python, and not to PostgreSQL
         try:
             return bytes.fromhex(digits)
@@ -76,7 +76,7 @@ def _written(byte: bytes) -> bytes:
 
 
 class Malformed(ValueError):
-    """Bytes that are the key of no bytea."""
+    """Not the key of a bytea."""
 
 
 def key_of(data: bytes) -> bytes:
@@ -93,7 +93,7 @@ def of_key(key: bytes) -> bytes:
 
 
 def key_length(data: bytes, start: int, *, flip: int = 0) -> int:
-    """The bytes of the key at `start`; `flip` is 255 where every byte is inverted. Raises `Malformed`."""
+    """The length of the key at `start`; `flip` is 255 where inverted. Raises `Malformed`."""
     end = data.find(bytes(byte ^ flip for byte in END), start)
     if end < 0:
         raise Malformed("the key of a bytea has no end")

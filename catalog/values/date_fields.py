@@ -1,4 +1,4 @@
-"""A text of a date, a time or an interval cut into fields by its characters alone, as PostgreSQL does (ParseDateTime).
+"""Cuts a text of a date, time or interval into fields, as PostgreSQL does (ParseDateTime).
 
 2024-02-29 04:05:06.7 -8    date, time, offset        3 days -04:05    number, word, offset
 """
@@ -12,7 +12,7 @@ Field = tuple[str, str]
 
 
 def fields_of(text: str, words: Collection[str]) -> list[Field] | None:
-    """The fields of a text in small letters; None when something in it begins none. `words` are names of no zones."""
+    """The fields in small letters, or None. `words` are not names of zones."""
     place = 0
     fields: list[Field] = []
     while place < len(text):
@@ -57,14 +57,14 @@ def _is_digit(text: str, place: int) -> bool:
 
 
 def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
-    """The end of the characters from `place` on of which it holds."""
+    """The end of the characters from `place` on for which it holds."""
     while place < len(text) and holds(text[place]):
         place += 1
     return place
 
 
 def _numeric_field(text: str, start: int) -> tuple[str, int]:
-    """The kind of a field that begins with a digit, and its end."""
+    """Kind and end of a field that begins with a digit."""
     end = _while(text, start, _digit)
     if end < len(text) and text[end] == ":":
         return "time", _while(text, end, lambda c: _digit(c) or c in ":.")
@@ -80,7 +80,7 @@ def _numeric_field(text: str, start: int) -> tuple[str, int]:
 
 
 def _word_field(text: str, start: int, words: Collection[str]) -> tuple[str, int]:
-    """The kind of a field that begins with a letter, and its end: names of zones hold more than letters."""
+    """Kind and end of a field that begins with a letter; names of zones have more than letters."""
     end = _while(text, start, _letter)
     if end < len(text):
         char = text[end]

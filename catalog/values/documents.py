@@ -1,19 +1,18 @@
-r"""Values of json and jsonb: texts that are checked, and the one form that PostgreSQL shows of a jsonb.
+"""Values of json and jsonb.
 
-A json stays the text it was written as. A jsonb is read: keys sort by their length in bytes, then by their bytes, of
-two that are the same the last one counts, and numbers are numerics that keep their scale:
+A json stays as written. Keys of a jsonb sort by length in bytes, then bytes; of equal keys the last counts; numbers
+keep their scale:
 
     {"b":1, "aa":2.50, "b":1e2}      {"b": 100, "aa": 2.50}
 
-What a jsonb is compared by sorts as PostgreSQL does:
+Jsonb is compared by bytes that sort as in PostgreSQL:
 
-    01 .. 04    an empty array; a scalar; an array; an object       it is a document's first byte
+    01 .. 04    an empty array; a scalar; an array; an object       the document's first byte
     10 .. 15    null, string, number, boolean, array, object        within arrays and objects
     string      UTF-8 · 00                 number    `numerics.key_of`: 1.0 and 1.00 are equal
     array       4 bytes of length, items   object    4 bytes of length, keys and values in turn
 
-A document is nested `DEPTH_MAX` deep at most: what reads and writes it calls itself for each level. Its numbers are
-written out, as numerics are, so a short text may mean a very long one: that has a limit, too.
+Documents are at most `DEPTH_MAX` deep, since reading recurses, and their written numbers are limited in length.
 """
 
 import json
@@ -34,7 +33,7 @@ Parsed = Any
 
 
 class NotADocument(ValueError):
-    """A text that is no json; `detail` says where it ends to be one."""
+    """Not a json; `detail` says where."""
 
     sqlstate = "22P02"
 
@@ -44,7 +43,7 @@ class NotADocument(ValueError):
 
 
 class NoSuchCharacter(NotADocument):
-    """A character that a json may spell, and no text can hold."""
+    """An escape that no text can hold."""
 
     sqlstate = "22P05"
 
@@ -64,7 +63,7 @@ class TooLongNumbers(NotADocument):
 
 
 class Jsonb(str):
-    """A jsonb in its one form. Two are equal, and one is less, as PostgreSQL compares them."""
+    """A jsonb in its one form, compared as in PostgreSQL."""
 
     @property
     def key(self) -> bytes:
@@ -93,12 +92,12 @@ class Jsonb(str):
 
 
 def check(text: str) -> None:
-    """Raises `NotADocument` for a text that is no json."""
+    """Raises `NotADocument`."""
     _read(text, lambda word: None, dict)
 
 
 def canonical(text: str) -> Jsonb:
-    """The jsonb that a text means. Raises `NotADocument`, and `numerics.Overflow` or `TooManyDigits` of its numbers."""
+    """The jsonb of a text. Raises `NotADocument`, and `numerics.Overflow` or `TooManyDigits`."""
     return _written(_parsed(text, _marker()))
 
 
@@ -106,7 +105,7 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def parsed(text: str) -> Parsed:
-    """The document as Python has it, its objects in the order of a jsonb. Raises as `canonical` does."""
+    """The document in Python, objects in jsonb's order. Raises as `canonical`."""
     return _parsed(text, _number)
 
 
@@ -162,7 +161,7 @@ def _number(word: str) -> int | Decimal:
 
 
 def _marker() -> Callable[[str], int | str]:
-    """Reads the numbers of one document, which may be written out as long as together they are not too long."""
+    """Reads the numbers of one document, limited together in length."""
     left = WRITTEN_OUT_MAX
 
     def marked(word: str) -> int | str:
@@ -178,7 +177,7 @@ def _marker() -> Callable[[str], int | str]:
 
 
 def _marked_word(word: str) -> int | str:
-    """A number that is only to be written again: one without exponent stays as it is."""
+    """A number to be written again."""
     if len(word) <= _DIGITS_MAX and not word.startswith("-0"):
         if word.lstrip("-").isdigit():
             return int(word)
@@ -207,7 +206,7 @@ _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def refuse_deep(text: str) -> None:
-    """Raises `TooDeep`, before anything calls itself."""
+    """Raises `TooDeep`, before any recursion."""
     if text.count("[") + text.count("{") <= DEPTH_MAX:
         return
     depth = 0
@@ -222,7 +221,7 @@ def refuse_deep(text: str) -> None:
 
 
 def written(document: Parsed) -> Jsonb:
-    """The jsonb of what `parsed` gives, or of what was made of it. Raises `TooDeep`: it will be read again."""
+    """The jsonb of what `parsed` gives. Raises `TooDeep`."""
     found = _written(document)
     refuse_deep(found)
     return found
@@ -233,7 +232,7 @@ def _written(document: Parsed) -> Jsonb:
 
 
 def with_numbers(document: Parsed, text_of: Callable[[Any], str]) -> str:
-    """A document whose strings have no NUL, as a text; `text_of` writes what is none of Python's own numbers."""
+    """A document without NUL as a text; `text_of` writes other numbers than Python's."""
     plain = json.dumps(document, ensure_ascii=False, default=lambda number: f"\x00{text_of(number)}")
     return _MARKED.sub(r"\1", plain) if _MARK in plain else plain
 
@@ -244,7 +243,7 @@ _MARKED = re.compile(r'"\\u0000([^"]*)"')
 
 
 def in_order(document: dict[str, Parsed]) -> dict[str, Parsed]:
-    """An object that was put together, with its keys in the order of a jsonb."""
+    """An object with its keys in jsonb's order."""
     return _in_order(list(document.items()))
 
 
@@ -295,7 +294,6 @@ _SHOWN_MAX = 80
 
 
 def _detail(text: str, place: int) -> str:
-    """The detail for a text that ends to be json at this place."""
     place = _SPACE.match(text, place).end()  # type: ignore[union-attr]
     if place >= len(text):
         return "The input string ended unexpectedly."

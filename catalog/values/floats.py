@@ -1,7 +1,5 @@
-"""Texts of real and double precision: read strictly, written as the shortest decimal that reads back equal.
-
-A real is a Python float that 32 bits can hold exactly.
-"""
+"""Texts of real and double precision: read strictly, written as the shortest decimal that reads back equal. A real is
+a Python float that 32 bits hold exactly."""
 
 import math
 import re
@@ -23,7 +21,7 @@ DOUBLE_PLAIN_BELOW, REAL_PLAIN_BELOW = 15, 6
 
 
 def single(value: float) -> float:
-    """The nearest number of 32 bits; infinite beyond them."""
+    """The nearest 32-bit number; infinite beyond."""
     try:
         return float(_SINGLE.unpack(_SINGLE.pack(value))[0])
     except OverflowError:
@@ -31,7 +29,7 @@ def single(value: float) -> float:
 
 
 def read_double(text: str) -> float | None:
-    """The nearest double, None for what is no number. Raises `OverflowError` for what none is near to."""
+    """The nearest double, None for no number. Raises `OverflowError`."""
     if not _FORM.fullmatch(text):
         return None
     value = float(text)
@@ -40,7 +38,7 @@ def read_double(text: str) -> float | None:
 
 
 def read_real(text: str) -> float | None:
-    """The nearest real of the decimal itself: by way of a double it would be rounded twice."""
+    """The nearest real of the decimal itself: a double in between would round twice."""
     double = _read_loosely(text)
     if double is None:
         return None
@@ -63,11 +61,8 @@ def _refuse_lost(text: str, value: float) -> None:
 
 
 def _nearest_real(text: str, double: float, guess: float) -> float:
-    """The real nearest to the decimal, by the real nearest to its double.
-
-    Both are the same unless the double lies exactly in the middle between two reals: then the decimal is compared
-    with it. That takes no longer than reading the text, which a ratio of whole numbers would by far.
-    """
+    """The real nearest to the decimal, by the real nearest to its double. They differ only when the double lies in the
+    middle between two reals: then the decimal decides, without a slow ratio of whole numbers."""
     toward_zero, away = neighbours(guess)
     other = away if abs(double) > abs(guess) else toward_zero
     if double != (_bounded(guess) + _bounded(other)) / 2:
@@ -77,7 +72,7 @@ def _nearest_real(text: str, double: float, guess: float) -> float:
 
 
 def _bounded(value: float) -> float:
-    """Itself; for infinity the number that would come next: halfway to it begins what is beyond the reals."""
+    """Itself; for infinity the number after the last real."""
     return math.copysign(_BEYOND, value) if math.isinf(value) else value
 
 
@@ -97,7 +92,7 @@ def _of_bits(bits: int) -> float:
 
 
 def double_text(value: float) -> str:
-    """The shortest decimal that reads back equal, with PostgreSQL's choice of exponent (float8out)."""
+    """The shortest decimal, with PostgreSQL's choice of exponent (float8out)."""
     special = _special(value)
     if special is not None:
         return special
@@ -108,7 +103,7 @@ def double_text(value: float) -> str:
 
 
 def real_text(value: float) -> str:
-    """The shortest decimal that reads back as the same real (float4out)."""
+    """The shortest decimal of a real (float4out)."""
     return _special(value) or _written(_shortest(value, _SINGLE_DIGITS_MAX, _is_single), REAL_PLAIN_BELOW)
 
 
@@ -119,7 +114,7 @@ def _special(value: float) -> str | None:
 
 
 def _shortest(value: float, digits_max: int, reads_back: Callable[[str, float], bool]) -> Decimal:
-    """Of the shortest decimals that are this number the nearest one."""
+    """Of the shortest decimals of this number the nearest."""
     is_power = math.frexp(value)[0] in (0.5, -0.5)
     for digits in range(1, digits_max):
         near = f"{value:.{digits - 1}e}"
@@ -135,7 +130,7 @@ def _shortest(value: float, digits_max: int, reads_back: Callable[[str, float], 
 
 
 def _is_single(decimal: str, value: float) -> bool:
-    """True if the decimal is this real. One that lies in the middle between two is neither, as PostgreSQL writes it."""
+    """True if the decimal is this real, not in the middle between two."""
     double = float(decimal)
     return single(double) == value and not any(
         (value + other) / 2 == double and Fraction(Decimal(decimal)) == Fraction(double) for other in neighbours(value)

@@ -1,4 +1,4 @@
-"""Texts of intervals in each IntervalStyle of PostgreSQL, and the sign of SQL's own.
+"""Texts of intervals in each IntervalStyle.
 
 postgres           1 year 2 mons -3 days +04:05:06
 postgres_verbose   @ 1 year 2 mons -3 days 4 hours 5 mins 6 secs
@@ -14,14 +14,14 @@ from catalog.values.intervals import HOUR, MINUTE, MONTHS_PER_YEAR, SECOND, Inte
 
 
 def _cut(number: int, unit: int) -> tuple[int, int]:
-    """The whole units in a number, and what is left, of its sign."""
+    """Whole units of a number, and the rest with its sign."""
     count = abs(number) // unit * (-1 if number < 0 else 1)
     return count, number - count * unit
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The parts that PostgreSQL writes, each with its sign; `micros` are the seconds."""
+    """The parts with signs; `micros` are the seconds."""
 
     year: int
     month: int
@@ -42,7 +42,7 @@ class Fields:
 
 
 def _seconds(micros: int, width: int = 1) -> str:
-    """Seconds without their sign, and without zeros behind their last digit."""
+    """Seconds without sign and trailing zeros."""
     seconds, fraction = divmod(abs(micros), SECOND)
     return f"{seconds:0{width}d}" + (f".{fraction:06d}".rstrip("0") if fraction else "")
 
@@ -80,7 +80,7 @@ def _iso_8601(value: Interval) -> str:
 
 
 def _postgres_verbose(value: Interval) -> str:
-    """The first part that is not zero says whether the whole is ago; what is against it has a minus."""
+    """The first part that is not zero decides on "ago"; parts against it have a minus."""
     fields = Fields.of(value)
     *whole, micros = fields.all()
     words, is_ago, is_first = ["@"], False, True
@@ -108,7 +108,7 @@ WRITERS: dict[str, Callable[[Interval], str]] = {
 
 
 def read_in(style: str, text: str, read: Callable[[str], Interval]) -> Interval:
-    """The interval of a text: to SQL's style a minus in front is that of all parts, where no other has a sign."""
+    """The interval of a text: in SQL's style a leading minus is that of all parts, where no other has a sign."""
     begin = text.lstrip()
     others = any(before in " \t" and sign in "+-" for before, sign in pairwise(begin))
     if style != SQL_STANDARD or not begin.startswith("-") or begin[1:2] == "P" or others:

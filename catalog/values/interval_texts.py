@@ -1,9 +1,9 @@
-"""PostgreSQL's input forms of intervals, as its own reader decides them (DecodeInterval, DecodeISO8601Interval).
+"""PostgreSQL's input forms of intervals (DecodeInterval, DecodeISO8601Interval).
 
     1 day 2 hours    3 04:05:06    -1-2 +3 -4:05    @ 1.5 weeks ago    1y2mon    P1Y2M3DT4H5M6.7S    P1-2-3T4:5:6
 
-Fields are read from the last to the first, so that a unit is known before its number is met. A fraction of a month
-counts as days, one of a day as microseconds.
+Fields are read from the last, so that units are known before numbers. Fractions of months are days, of days
+microseconds.
 """
 
 import re
@@ -54,18 +54,16 @@ INFINITIES = frozenset({"infinity", "inf"})
 
 
 class NoInterval(ValueError):
-    """A text that is no interval of PostgreSQL's forms."""
+    """Not an interval."""
 
 
 class FieldOverflow(ValueError):
-    """A number that its field has no room for."""
+    """A number too large for its field."""
 
 
 def read_interval(text: str, last: str = "second") -> Interval:
-    """The interval that a text means; `last` is the unit of a last number that has none.
-
-    Raises `NoInterval`, `FieldOverflow` and `OutOfRange`.
-    """
+    """The interval of a text; `last` is the unit of a last number without one. Raises `NoInterval`, `FieldOverflow`,
+    `OutOfRange`."""
     reader = _Reader(last)
     try:
         try:
@@ -141,7 +139,7 @@ class _Reader:
         self._add_micros(sign * (hour * HOUR + minute * MINUTE + seconds * SECOND + micros))
 
     def _number(self, value: str, unit: str) -> str:
-        """Add a number of units; the unit of the number before it, where that has none."""
+        """Adds a number of units, or of the unit before."""
         match = _NUMBER.fullmatch(value)
         if match is None or (unit == "ago" and match[3] is None):
             raise NoInterval
@@ -258,7 +256,7 @@ def _of_iso(text: str, reader: _Reader) -> None:
 
 
 def _iso_number(text: str) -> tuple[int, float]:
-    """A number and its fraction, as PostgreSQL's own arithmetic parts them. Raises `OverflowError`."""
+    """A number and its fraction by PostgreSQL's arithmetic. Raises `OverflowError`."""
     number = float(text)
     if not -ISO_MAX <= number <= ISO_MAX:
         raise OverflowError

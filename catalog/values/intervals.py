@@ -1,8 +1,6 @@
-"""Values of interval: months, days and microseconds, which PostgreSQL keeps apart and compares together.
+"""Values of interval: months, days and microseconds, kept apart and compared together.
 
 1 mon       30 days       720:00:00       three intervals of one span, so they are equal, and one key
-1 month after 31 January is the end of February; 30 days after it the first or second of March
-
 key      the span in microseconds, a month being 30 days of 24 hours: 10 bytes
 packed   months and days, 4 bytes each, then the key
 """
@@ -19,11 +17,11 @@ FIELD_MAX, MICROS_MAX = 2**31, 2**63
 
 
 class OutOfRange(ValueError):
-    """An interval that PostgreSQL has no room for, or an infinite one."""
+    """Too large for PostgreSQL, or infinite."""
 
 
 class Malformed(ValueError):
-    """Bytes that are no interval."""
+    """Not an interval's bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +68,7 @@ def checked(months: int, days: int, micros: int) -> Interval:
 
 
 def text_of(value: Interval) -> str:
-    """PostgreSQL's own form (IntervalStyle postgres): a part after a negative one says that it is none itself."""
+    """IntervalStyle postgres: a part after a negative one has a plus."""
     sign = -1 if value.months < 0 else 1
     years, months = divmod(abs(value.months), MONTHS_PER_YEAR)
     words: list[str] = []
@@ -85,7 +83,7 @@ def text_of(value: Interval) -> str:
 
 
 def clock_text(micros: int) -> str:
-    """Hours, minutes and seconds, which have no zeros behind their last digit."""
+    """Hours, minutes and seconds, without trailing zeros."""
     seconds, fraction = divmod(micros, SECOND)
     text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     return text + (f".{fraction:06d}".rstrip("0") if fraction else "")
@@ -99,7 +97,7 @@ def key_of(value: Interval) -> bytes:
 
 
 def of_key(key: bytes) -> Interval:
-    """An interval of this span: of days and what is left of one, or months where days do not suffice."""
+    """An interval of this span: days and a rest, or months where days do not suffice."""
     if len(key) != KEY_BYTES:
         raise Malformed(f"the bytes {key[:16].hex()} are the key of no interval")
     span = int.from_bytes(key) - _MIDDLE
@@ -113,7 +111,7 @@ def of_key(key: bytes) -> Interval:
 
 
 def key_length(data: bytes, start: int, *, flip: int = 0) -> int:
-    """The bytes of the key at `start`, inverted or not. Raises `Malformed`."""
+    """Raises `Malformed`."""
     if len(data) - start < KEY_BYTES:
         raise Malformed("the key of an interval has no end")
     return KEY_BYTES

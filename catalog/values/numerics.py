@@ -1,17 +1,16 @@
-"""Values of numeric: read, written, fitted to a precision, and as bytes that sort as PostgreSQL sorts them.
+"""Values of numeric: texts, precision, and bytes that sort as in PostgreSQL.
 
-A value is a `Decimal` whose exponent is never positive: its scale, the digits behind the point, is minus the exponent,
-and PostgreSQL keeps it, so that 1.0 and 1.00 are two texts of one number. There is one zero of each scale, one NaN,
-and two infinities.
+A value is a `Decimal` with an exponent of at most 0: minus its scale, which PostgreSQL keeps. There is one zero of
+each scale, one NaN, and two infinities.
 
     key      30            zero                   negatives have every byte behind the first one inverted
              40 e d d .. 00  the exponent of the first digit, two digits a byte, an end: 12.5 is 40 8001 23 61 00
              10 20 30 40 50 60   -Infinity, negative, zero, positive, Infinity, NaN
     packed   two bytes of scale, then the key
 
-What a key leaves out is the scale: 1.0 and 1.00 have one key. A digit is the hexadecimal digit one above it: no byte of
-them ends a key, and PostgreSQL translates them without a loop (`storage.sql_values`). PostgreSQL lets a numeric have
-131,072 digits before the point; a node refuses more than `DIGITS_MAX` in all, by name, before it works with them.
+1.0 and 1.00 have one key. A digit is the hex digit one above it, so that no byte ends a key and PostgreSQL translates
+without a loop (`storage.sql_values`). More than `DIGITS_MAX` digits are refused (PostgreSQL: 131,072 before the
+point).
 """
 
 import re
@@ -44,18 +43,18 @@ _BITS_MAX = 64_000
 
 
 class Overflow(ValueError):
-    """A number that PostgreSQL has no room for."""
+    """Too large for PostgreSQL."""
 
 
 class TooManyDigits(ValueError):
-    """A number of more digits than a node works with."""
+    """More digits than are supported."""
 
 
 TOO_MANY_DIGITS = f"a numeric may have at most {DIGITS_MAX} digits"
 
 
 def read(text: str) -> Decimal | None:
-    """The number that a text stands for; None when it is none. Raises `Overflow` and `TooManyDigits`."""
+    """The number of a text, or None. Raises `Overflow` and `TooManyDigits`."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return _WORDS.get(text.strip().lower()) or _of_base(text)
@@ -77,7 +76,7 @@ def _of_base(text: str) -> Decimal | None:
 
 
 def plain(value: Decimal) -> Decimal:
-    """The number with a scale of its own: no exponent, no zero below zero. Raises `Overflow`, `TooManyDigits`."""
+    """The number without exponent, and without a negative zero. Raises `Overflow`, `TooManyDigits`."""
     if not value.is_finite():
         return value if not value.is_nan() else NAN
     exponent = exponent_of(value)
@@ -90,7 +89,7 @@ def plain(value: Decimal) -> Decimal:
 
 
 def bounded(value: Decimal) -> Decimal:
-    """The number itself, positive when it is zero. Raises `Overflow`, `TooManyDigits`."""
+    """The number itself, positive when zero. Raises `Overflow`, `TooManyDigits`."""
     if not value:
         if scale_of(value) > SCALE_MAX:
             raise Overflow
@@ -100,7 +99,7 @@ def bounded(value: Decimal) -> Decimal:
 
 
 def refuse_large(value: Decimal) -> None:
-    """Raises `Overflow` for what PostgreSQL has no room for, `TooManyDigits` for what a node does not work with."""
+    """Raises `Overflow`, `TooManyDigits`."""
     if not value.is_finite():
         return
     scale = max(-exponent_of(value), 0)
@@ -112,29 +111,27 @@ def refuse_large(value: Decimal) -> None:
 
 
 def exponent_of(value: Decimal) -> int:
-    """The exponent of a number, without a look at its digits: zero times it has the same."""
+    """The exponent, without a look at the digits."""
     exponent = CONTEXT.multiply(value, ZERO).as_tuple().exponent
     assert isinstance(exponent, int), value
     return exponent
 
 
 def scale_of(value: Decimal) -> int:
-    """Digits behind the point; none of NaN and the infinities."""
     return -exponent_of(value) if value.is_finite() else 0
 
 
 def digits_of(value: Decimal) -> int:
-    """The number of its digits, those behind the point included."""
     return value.adjusted() - exponent_of(value) + 1 if value.is_finite() else 1
 
 
 def text_of(value: Decimal) -> str:
-    """The number in digits, as PostgreSQL shows it."""
+    """The number as PostgreSQL shows it."""
     return f"{value:f}"
 
 
 def with_scale(value: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
-    """The number rounded, halves away from zero, or cut, at so many digits behind the point, or before it."""
+    """Rounded, halves away from zero, or cut, at so many digits behind the point, or before it."""
     if not value.is_finite():
         return value
     if -scale > value.adjusted() + 1 and rounding in (ROUND_HALF_UP, ROUND_DOWN):
@@ -154,7 +151,7 @@ _SCALE_SIGN = 0x400
 
 
 def modifier_of(precision: int, scale: int) -> int:
-    """Precision and scale in one number, as PostgreSQL's catalog has them (there 4 is added)."""
+    """Precision and scale in one number, as in PostgreSQL's catalog (there 4 is added)."""
     return precision << 16 | scale & _SCALE_BITS
 
 
@@ -163,7 +160,7 @@ def precision_and_scale(modifier: int) -> tuple[int, int]:
 
 
 def modifier_named(given: Sequence[int]) -> int:
-    """The modifier of numeric(precision) or numeric(precision, scale). Raises `ValueError` with PostgreSQL's words."""
+    """The modifier of numeric(precision[, scale]). Raises `ValueError` with PostgreSQL's words."""
     if len(given) not in (1, 2):
         raise ValueError("invalid NUMERIC type modifier")
     precision, scale = (*given, 0)[:2]
@@ -175,7 +172,7 @@ def modifier_named(given: Sequence[int]) -> int:
 
 
 class DoesNotFit(ValueError):
-    """A number that a precision has no room for; `detail` says what there is room for."""
+    """Too large for its precision; `detail` says the limit."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("numeric field overflow")
@@ -199,7 +196,6 @@ def fitted(modifier: int, value: Decimal) -> Decimal:
 
 
 def scale_of_modifier(modifier: int) -> int:
-    """The scale that all values of such a type have."""
     return max(precision_and_scale(modifier)[1], 0)
 
 
@@ -217,11 +213,11 @@ _PAIRS = {_TWO_ZEROS + 16 * tens + ones: bytes((tens, ones)) for tens in range(1
 
 
 class Malformed(ValueError):
-    """Bytes that are the key of no number."""
+    """Not the key of a number."""
 
 
 def key_of(value: Decimal) -> bytes:
-    """Bytes that sort as the numbers do, and end by themselves; the scale is left out."""
+    """Bytes that sort as the numbers do, and end by themselves, without the scale."""
     if not value.is_finite():
         return bytes((NOT_A_NUMBER if value.is_nan() else MINUS_INFINITY if value < 0 else PLUS_INFINITY,))
     if not value:
@@ -235,7 +231,7 @@ def key_of(value: Decimal) -> bytes:
 
 
 def key_length(data: bytes, start: int, *, flip: int = 0) -> int:
-    """The bytes of the key at `start`; `flip` is 255 where every byte is inverted. Raises `Malformed`."""
+    """The length of the key at `start`; `flip` is 255 where inverted. Raises `Malformed`."""
     kind = data[start] ^ flip if start < len(data) else -1
     if kind in (NEGATIVE, POSITIVE):
         end = data.find(END ^ flip ^ (255 if kind == NEGATIVE else 0), start + 1 + _EXPONENT.size)
@@ -250,7 +246,7 @@ _SPECIAL = {MINUS_INFINITY: -INFINITY, PLUS_INFINITY: INFINITY, NOT_A_NUMBER: NA
 
 
 def of_key(key: bytes, scale: int = 0) -> Decimal:
-    """The number of a key, with as many digits behind the point as it needs, or `scale`. Raises `Malformed`."""
+    """The number of a key, with its digits or `scale`. Raises `Malformed`."""
     kind = key[0]
     if kind == NONE:
         return Decimal((0, (0,), -scale))
@@ -274,12 +270,12 @@ def of_key(key: bytes, scale: int = 0) -> Decimal:
 
 
 def packed(value: Decimal) -> bytes:
-    """The number as bytes, its scale in front of its key."""
+    """The scale, then the key."""
     return _SCALE.pack(scale_of(value)) + key_of(value)
 
 
 def packed_bytes_max(value: Decimal) -> int:
-    """The length of the packed form, or more: zeros at the end of a number are not in it."""
+    """An upper bound of the packed length."""
     return SCALE_BYTES + 1 + _EXPONENT.size + (digits_of(value) + 1) // 2 + 1
 
 
@@ -291,5 +287,5 @@ def unpacked(data: bytes) -> Decimal:
 
 
 def packed_key(key: bytes, scale: int = 0) -> bytes:
-    """The packed form of the number that a key has, at this scale or as many digits as it needs."""
+    """The packed form of a key's number, at this scale or with its digits."""
     return packed(of_key(key, scale))

@@ -1,9 +1,9 @@
-"""Types that Arrow has nothing of its own for: their values there, and how these are read back.
+"""Values of types that Arrow lacks.
 
 numeric, interval    bytes: first those that the keys of the type leave out (`storage.encoding`), then the key
 jsonb                its text
 time                 microseconds since midnight, up to 24:00:00
-array                a list of what its elements are there; a uuid among them is its text
+array                a list of its elements' forms; a uuid is its text
 """
 
 import uuid

@@ -1,8 +1,5 @@
-"""Values of time: the time since midnight, up to 24:00:00, which Python's own type has not. Arrow
-has them as microseconds.
-
-Also the precision that a time or timestamp may have: so many digits of its seconds. PostgreSQL counts timestamps from
-the year 2000 and rounds halves away from zero, so before that year to the earlier one. A time may become 24:00:00.
+"""Values of time, up to 24:00:00, and the precision of times and timestamps. PostgreSQL counts timestamps from the
+year 2000 and rounds halves away from zero, so before that year to the earlier one.
 
     timestamp(0)    1999-12-31 23:59:59.5 -> 23:59:59        2000-01-01 00:00:00.5 -> 00:00:01
 """
@@ -22,7 +19,7 @@ _ISO = re.compile(r"\s*(\d\d?):(\d\d)(?::(\d\d)(\.\d{0,6})?)?\s*", re.ASCII)
 
 
 class Malformed(ValueError):
-    """A number that is no time of day."""
+    """Not a time of day."""
 
 
 def micros_of(value: dt.timedelta) -> int:
@@ -37,7 +34,7 @@ def of_micros(micros: int) -> dt.timedelta:
 
 
 def read(text: str) -> dt.timedelta | None:
-    """The time that a text in the form of ISO 8601 means; None when it is in none, or no time."""
+    """The time of an ISO 8601 text, or None."""
     match = _ISO.fullmatch(text)
     if match is None:
         return None
@@ -48,7 +45,7 @@ def read(text: str) -> dt.timedelta | None:
 
 
 def has_form(text: str) -> bool:
-    """True of a text in that form, also of one that is no time."""
+    """True for a text in that form."""
     return _ISO.fullmatch(text) is not None
 
 
@@ -60,12 +57,12 @@ def text_of(value: dt.timedelta) -> str:
 
 
 def unit_of(digits: int) -> int:
-    """Microseconds of the last digit that is kept."""
+    """Microseconds of the last digit kept."""
     return int(10 ** (SECOND_DIGITS_MAX - digits))
 
 
 def rounded(value: dt.datetime | dt.timedelta, digits: int) -> dt.datetime | dt.timedelta:
-    """The time or timestamp with so many digits of its seconds. Raises `OverflowError` beyond the year 9999."""
+    """With so many digits of its seconds. Raises `OverflowError` beyond the year 9999."""
     unit = unit_of(digits)
     rest = (value.microsecond if isinstance(value, dt.datetime) else value.microseconds) % unit
     if not rest:

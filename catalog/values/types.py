@@ -1,8 +1,5 @@
-"""The SQL types a column may have, and their PostgreSQL text form.
-
-A value lives in three shapes: text on the wire, a Python value here, and bytes in
-the store (`storage.encoding`). This file owns the first two, so that a node, a bulk
-load and a test read and print a value the same way.
+"""The SQL types of columns, and their PostgreSQL text form, the same for nodes, loads and tests. Stored bytes are
+`storage.encoding`'s.
 
     boolean bool · smallint, integer, bigint int · real, double float · numeric Decimal · text, varchar str
     char str without trailing blanks · uuid UUID · json str · jsonb Jsonb, in its one form · bytea bytes
@@ -77,7 +74,6 @@ class SqlType(Enum):
 
     @property
     def oid(self) -> int:
-        """PostgreSQL's object id of the type, as the wire protocol names it."""
         return _WIRE[self][0]
 
     @property
@@ -87,7 +83,7 @@ class SqlType(Enum):
 
     @property
     def element(self) -> "SqlType | None":
-        """The type of an array's elements; None of what is no array."""
+        """The type of an array's elements, or None."""
         return _ELEMENTS.get(self)
 
 
@@ -157,7 +153,7 @@ MOMENTS = {
 
 
 class BadValue(ValueError):
-    """A text that is no value of its type. `sqlstate` is PostgreSQL's code for it."""
+    """Not a value of its type, with PostgreSQL's `sqlstate`."""
 
     sqlstate = "22000"
     detail: str | None = None
@@ -200,23 +196,19 @@ class TooManyDigits(BadValue):
 
 
 class BadDocument(BadValue):
-    """A text that is no json, or that a node takes no json of."""
-
     def __init__(self, error: documents.NotADocument) -> None:
         super().__init__(str(error))
         self.sqlstate, self.detail = error.sqlstate, error.detail or None
 
 
 class BadArray(BadValue):
-    """A text that is no array, or none that a node takes."""
-
     def __init__(self, error: arrays.NotAnArray) -> None:
         super().__init__(str(error))
         self.sqlstate, self.detail = error.sqlstate, error.detail
 
 
 class FieldOverflow(NumberOutOfRange):
-    """A number that a numeric(precision, scale) has no room for; `detail` says what there is room for."""
+    """Too large for numeric(precision, scale); `detail` says the limit."""
 
     def __init__(self, message: str, detail: str) -> None:
         super().__init__(message)
@@ -224,12 +216,12 @@ class FieldOverflow(NumberOutOfRange):
 
 
 def parse_text(sql_type: SqlType, text: str) -> Value:
-    """The value that `text` stands for. Raises a `BadValue` that names type and text."""
+    """The value of `text`. Raises a `BadValue` that names type and text."""
     return _PARSERS[sql_type](sql_type, text)
 
 
 def to_text(sql_type: SqlType, value: Value) -> str:
-    """PostgreSQL's output form of `value` (DateStyle ISO, time zone UTC, shortest exact doubles)."""
+    """PostgreSQL's output form (DateStyle ISO, UTC, shortest exact doubles)."""
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, (int, str)):
@@ -237,7 +229,10 @@ def to_text(sql_type: SqlType, value: Value) -> str:
     if isinstance(value, float):
         return floats.real_text(value) if sql_type is SqlType.REAL else floats.double_text(value)
     if isinstance(value, dt.datetime):
-        return _datetime_text(value)
+        text = value.replace(tzinfo=None, microsecond=0).isoformat(sep=" ")
+        if value.microsecond:
+            text += f".{value.microsecond:06d}".rstrip("0")
+        return text if value.tzinfo is None else text + "+00"
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Decimal):
@@ -353,22 +348,17 @@ def _parse_jsonb(_: SqlType, text: str) -> documents.Jsonb:
 
 
 def limit_of(sql_type: SqlType, length: int | None = None) -> int:
-    """The first whole number that is too large for a column of this type, and of so many bytes (`Column.length`)."""
+    """The first whole number too large for this type, and `length` bytes (`Column.length`)."""
     return 1 << 8 * (length or sql_type.typlen) - 1
 
 
 def type_of_bytes(length: int) -> SqlType:
-    """The whole numbers of so many bytes."""
     return next(of for of in WHOLE if of.typlen == length)
 
 
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
-    """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else.
-
-    A whole number of more bytes is refused with `NumberOutOfRange`. A numeric is rounded to its scale; `FieldOverflow`
-    when the precision has no room for it. A time or timestamp is rounded to so many digits of its seconds;
-    `DatetimeOutOfRange` when it would leave the year 9999.
-    """
+    """The value as a column of this length takes it: blanks are cut, numerics and times rounded. Raises `TooLong`,
+    `NumberOutOfRange`, `FieldOverflow` and `DatetimeOutOfRange`."""
     if length is None:
         return value
     if isinstance(value, tuple):
@@ -393,13 +383,9 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
 
 
 def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: int | None) -> bool:
-    """True when a column of type `to` takes every value of one of type `of`, with the bytes that are stored.
-
-    text and varchar are stored alike, so that both may change to the other. A char has lost its trailing blanks, which
-    an entry of a text would keep: it changes to nothing but a longer char. A numeric keeps its scale, and may have
-    more digits before the point. A time or timestamp has microseconds, whether they are asked for or not. Whole numbers
-    of all widths are stored alike.
-    """
+    """True when a column of type `to` takes every value of `of` with its stored bytes. text and varchar are stored
+    alike, as are whole numbers of all widths, and times of all precisions. A char has lost its blanks, which entries
+    of a text would keep: it changes to a longer char only. A numeric keeps its scale."""
     if to in ARRAYS and of in ARRAYS:
         items = _ELEMENTS[to], _ELEMENTS[of]
         return not (to is not of and items[0] in WHOLE) and holds_as_stored(items[0], to_length, items[1], of_length)
@@ -417,13 +403,13 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
 
 
 def _has_room(to: int, of: int) -> bool:
-    """True if a numeric(precision, scale) takes all that another one of the same scale has."""
+    """True if a numeric takes all values of another one with its scale."""
     (wide, scale), (narrow, its_scale) = map(numerics.precision_and_scale, (to, of))
     return scale == its_scale and narrow <= wide
 
 
 def precision_named(sql_type: SqlType, given: Sequence[int]) -> tuple[int, str | None]:
-    """The precision that a statement gives a time or timestamp, and what PostgreSQL warns of. Raises `ValueError`."""
+    """The precision of a time or timestamp, and PostgreSQL's warning. Raises `ValueError`."""
     if len(given) != 1:
         raise ValueError("invalid type modifier")
     (digits,), shown = given, MOMENTS[sql_type].format(given[0])
@@ -435,7 +421,7 @@ def precision_named(sql_type: SqlType, given: Sequence[int]) -> tuple[int, str |
 
 
 def type_name(sql_type: SqlType, length: int | None) -> str:
-    """The type as a statement names it, with its length, or its precision and scale."""
+    """The type as a statement names it."""
     if length is None or sql_type in WHOLE:
         return sql_type.value
     if sql_type in ARRAYS:
@@ -471,7 +457,7 @@ _DATETIME = re.compile(rf"{_DATE}(?:[ T]\s*{_CLOCK}\s*{_ZONE}?)?", re.ASCII | re
 
 
 def read_iso(sql_type: SqlType, text: str) -> dt.datetime:
-    """A date and time in the form of ISO 8601, with the zone that the text names, if it does."""
+    """An ISO 8601 date and time, with its zone if named."""
     match = _DATETIME.fullmatch(text.strip())
     if match is None:
         form = "YYYY-MM-DD" if sql_type is SqlType.DATE else "YYYY-MM-DD HH:MM:SS"
@@ -532,7 +518,7 @@ def _parse_time(sql_type: SqlType, text: str) -> dt.timedelta:
 
 
 def parse_interval(text: str, last: str = "second") -> Interval:
-    """The interval that a text means; `last` is the unit of a last number that has none."""
+    """The interval of a text; `last` is the unit of a last number without one."""
     try:
         return read_interval(text, last)
     except NoInterval:
@@ -541,13 +527,6 @@ def parse_interval(text: str, last: str = "second") -> Interval:
         raise IntervalOutOfRange(f'interval field value out of range: "{text}"') from None
     except OutOfRange as error:
         raise DatetimeOutOfRange(str(error)) from None
-
-
-def _datetime_text(value: dt.datetime) -> str:
-    text = value.replace(tzinfo=None, microsecond=0).isoformat(sep=" ")
-    if value.microsecond:
-        text += f".{value.microsecond:06d}".rstrip("0")
-    return text if value.tzinfo is None else text + "+00"
 
 
 _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
