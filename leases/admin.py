@@ -1,8 +1,5 @@
-"""Leases and nodes as operators see them: nothing is added or edited, leases are released or revoked, nodes drained.
-
-Each action asks first, for its own permission, and leaves a row in Django's log of admin actions. The console at
-/leases/ shows the same live, with the changes that wait.
-"""
+"""Leases and nodes for operators: leases are released or revoked, nodes drained; nothing is added or edited. Each
+action asks first and is logged. The console at /leases/ shows the same live."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ ORDER = (F("in_the_way_until").desc(nulls_last=True), "table_name", "version", "
 
 
 def deciding_first(leases: QuerySet[Lease]) -> QuerySet[Lease]:
-    """Leases with the name and the newest version of their table, in the order of `leases.ranking`."""
+    """Leases with table name and newest version, in the order of `leases.ranking`."""
     newest = Descriptor.objects.filter(table_id=OuterRef("table_id")).order_by("-version").values("version")[:1]
     name = Table.objects.filter(pk=OuterRef("table_id")).values("name")
     known = leases.annotate(table_name=Subquery(name), newest=Subquery(newest))
@@ -40,14 +37,13 @@ def deciding_first(leases: QuerySet[Lease]) -> QuerySet[Lease]:
 
 
 def seconds_from_now(moment: datetime | None) -> str:
-    """Seconds to a moment, or since it."""
     if moment is None:
         return "–"
     return number_format(abs((moment - datetime.now(UTC)).total_seconds()), decimal_pos=1)
 
 
 def holder_words(holder: Holder) -> str:
-    """The holder of a lease and its statement, in the reader's language."""
+    """A holder and its statement, in the reader's language."""
     words = _("session %(session)s of %(user)s") % {"session": holder.session, "user": holder.user}
     if holder.application:
         words += f" ({holder.application})"
@@ -70,7 +66,7 @@ class OfTable(admin.SimpleListFilter):
 
 
 class Leases(ChangeList):
-    """A page of leases with who holds each: asked once for all its nodes."""
+    """A page of leases with their holders, asked once for all nodes."""
 
     def _get_default_ordering(self) -> Any:
         return ORDER

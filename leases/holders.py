@@ -1,9 +1,5 @@
-"""Holders of a version of a table: the sessions of a node whose transactions use it, by person, program and statement.
-
-A lease says which node; whoever waits for it wants to know whom to ask. A node tells once a second what it knows,
-beside its samples: nothing depends on it, and no transaction reads it (T6). Of a frozen node the last word stays
-until its leases are over.
-"""
+"""Holders of a version: sessions whose transactions use it, reported by nodes once a second. Nothing depends on it,
+and no transaction reads it (T6). A frozen node's last report stays until its leases end."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Session `session` of a node has used `version` of a table for `for_s` seconds when it was reported."""
+    """Session `session` had used `version` of a table for `for_s` seconds when reported."""
 
     table_id: int
     version: int
@@ -40,19 +36,19 @@ class MalformedHolders(ValueError):
 
 
 def shown(statement: str) -> str:
-    """A statement in one line, without control characters, cut: it comes from a user and goes to a terminal."""
+    """A statement in one line, without control characters, cut."""
     line = " ".join("".join(c if c.isprintable() else " " for c in statement[: 2 * STATEMENT_MAX]).split())
     return line if len(line) <= STATEMENT_MAX else f"{line[:STATEMENT_MAX]} .."
 
 
 def to_text(incarnation: int, holders: Iterable[Holder]) -> str:
-    """A node's report: its oldest holders."""
+    """A node's report of its oldest holders."""
     oldest = sorted(holders, key=lambda one: -one.for_s)[:REPORTED_MAX]
     return json.dumps({"incarnation": incarnation, "holders": [asdict(one) for one in oldest]})
 
 
 def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
-    """The incarnation that reported it, and its holders, oldest first. Raises `MalformedHolders`."""
+    """The reporting incarnation, and its holders, oldest first. Raises `MalformedHolders`."""
     try:
         body = json.loads(text)
         found = tuple(Holder(**one) for one in body["holders"])
@@ -64,7 +60,7 @@ def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
 def of_lease(
     reported: Mapping[str, tuple[int, Sequence[Holder]]], *, node: str, incarnation: int, table_id: int, version: int
 ) -> tuple[Holder, ...]:
-    """Holders of one lease, as its node's present incarnation has reported them."""
+    """Holders of one lease, as its node's incarnation reported them."""
     known, holders = reported.get(node, (0, ()))
     if known != incarnation:
         return ()
@@ -72,7 +68,6 @@ def of_lease(
 
 
 def to_json(holder: Holder) -> Json:
-    """As commands and pages show it."""
     return {
         "session": holder.session,
         "user": holder.user,

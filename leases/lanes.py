@@ -5,9 +5,8 @@
     n2                                     [=========]
     n3           [/ / until 12:04 / /]                               n3 is down: its lease still counts
 
-A table on which all agree needs no lanes: one line says so. With many nodes only the laggards get a lane.
-Calculated from `leases.selectors.lane_snapshot`; what only counts seconds is left out, so that a page
-that shows the same is not sent again.
+A table on which all nodes agree is one line; of many nodes only laggards have lanes. Counting seconds is left to
+browsers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Json = dict[str, Any]
 
 
 def lanes(snapshot: Mapping[str, Any]) -> Json:
-    """The lanes of the page: nodes, tables in motion with a lane for each node, and tables at rest."""
+    """Nodes, tables in motion with lanes, and tables at rest."""
     nodes = node_lines(snapshot["nodes"])
     there = {node["name"] for node in nodes}
     lines = [node for node in snapshot["nodes"] if node["name"] in there]
@@ -40,10 +39,7 @@ def lanes(snapshot: Mapping[str, Any]) -> Json:
 
 
 def node_lines(nodes: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """Each node (`leases.selectors.node_json`) with its state and the versions that it leases.
-
-    A job that broke off is none any more once it has no lease: it does not come back.
-    """
+    """Each node (`leases.selectors.node_json`) with its state and versions, without dead jobs."""
     shown = [_node(node) for node in nodes]
     return [node for node in shown if node["leases"] or not node["is_down"] or not is_job(node["name"])]
 
@@ -89,7 +85,7 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
 
 
 def _name_what_moves(versions: Sequence[Json]) -> None:
-    """Where one element moves, a version before or after its way is shown with the element's state, too."""
+    """Where one element moves, versions show its state."""
     moving = {(one["element"], one["name"]) for version in versions for one in version["moving"]}
     if len(moving) == 1:
         [(element, name)] = moving
@@ -99,7 +95,7 @@ def _name_what_moves(versions: Sequence[Json]) -> None:
 
 
 def _version(number: int, known: Mapping[str, Any] | None) -> Json:
-    """A version older than the two newest is shown by number alone: that it is used at all is the alarm."""
+    """A version older than the two newest is shown by number alone, as an alarm."""
     if known is None:
         past: Json = {"version": number, "moving": [], "phase": "public", "is_at_rest": True}
         return past | {"published_at": None, "count": None}
@@ -113,11 +109,6 @@ def _version(number: int, known: Mapping[str, Any] | None) -> Json:
     }
 
 
-def _holder(holder: Mapping[str, Any]) -> Json:
-    """Whom to ask for an older version: without its seconds, which only count."""
-    return {name: holder[name] for name in ("session", "user", "application", "statement", "is_running")}
-
-
 def _row(node: Mapping[str, Any], versions: Sequence[Json], leased: Sequence[Mapping[str, Any]]) -> Json:
     own = {lease["version"]: lease["expires_at"] for lease in leased if lease["node"] == node["name"]}
     held = {lease["version"]: lease.get("holders", ()) for lease in leased if lease["node"] == node["name"]}
@@ -128,7 +119,12 @@ def _row(node: Mapping[str, Any], versions: Sequence[Json], leased: Sequence[Map
             "phase": v["phase"],
             "of": v["of"],
             "expires_at": own.get(v["version"]),
-            "holders": [_holder(one) for one in held.get(v["version"], ())] if v["version"] < newest else [],
+            "holders": [
+                {name: one[name] for name in ("session", "user", "application", "statement", "is_running")}
+                for one in held.get(v["version"], ())
+            ]
+            if v["version"] < newest
+            else [],
         }
         for v in versions
     ]

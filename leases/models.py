@@ -1,15 +1,12 @@
 """The lease table: which node may use which version of which table until when (L1), as in seed 003.
 
-    leases_node    one row per node; a new incarnation for each start of its process
-    leases_lease   one row per (table, version, node, incarnation); the expiration is the database's time
-
-Rows of both are written by the server functions of `migrations/lease_functions.sql` alone: each is one
-statement of the client, so no lock ever waits for a client (L3). What pictures over time are drawn from:
-
-    leases_pastlease        a lease that is over: left by a trigger when its row is deleted
+    leases_node             one row per node; a new incarnation for each start of its process
+    leases_lease            one row per (table, version, node, incarnation); the expiration is the database's time
+    leases_pastlease        an ended lease: left by a trigger when its row is deleted
     leases_recordedsecond   a second of the cluster: written by the recorder
 
-Both are bounded: `leases.recorder.trim`.
+Only the server functions of `migrations/lease_functions.sql` write the first two, in one statement of the client each,
+so no lock waits for a client (L3). `leases.recorder.trim` bounds the others.
 """
 
 from django.db import models
@@ -25,7 +22,7 @@ CLOCK = models.Func(function="clock_timestamp", output_field=models.DateTimeFiel
 
 
 class Node(models.Model):
-    """A server process. `heartbeat_at` is null when its process has left in good order."""
+    """A server process. `heartbeat_at` is null after an orderly end."""
 
     class State(models.TextChoices):
         UP = "up", _("up")
@@ -83,13 +80,12 @@ class Lease(models.Model):
         )
 
     def __str__(self) -> str:
-        """With the table's name, when it was read with it."""
         shown = {"node": self.node, "version": self.version, "table": getattr(self, "table_name", self.table_id)}
         return gettext("%(node)s leases version %(version)s of table %(table)s") % shown
 
 
 class PastLease(models.Model):
-    """A lease that ended at `ended_at`: it was given back or taken away, or ran out at `expires_at`."""
+    """A lease that ended at `ended_at`: released, revoked, or expired at `expires_at`."""
 
     table_id = models.IntegerField()
     version = models.IntegerField()
@@ -107,7 +103,7 @@ class PastLease(models.Model):
 
 
 class RecordedSecond(models.Model):
-    """The second that ended at `at` (seconds since 1970), of the `nodes` that reported it."""
+    """The second that ended at `at` (since 1970), of the `nodes` that reported it."""
 
     at = models.BigIntegerField(primary_key=True)
     statements_per_s = models.FloatField()
@@ -120,7 +116,7 @@ class RecordedSecond(models.Model):
 
 
 class WithheldNews(models.Model):
-    """Until then `node` is sent no news of a sandbox, for a lesson. The database refuses it for any other table."""
+    """Until then `node` hears no news of a sandbox, for a lesson."""
 
     table_id = models.IntegerField()
     node = models.TextField()

@@ -1,8 +1,8 @@
-"""The order in which people look at leases: first the one that decides when the next step may go.
+"""The order of leases for people: the one that decides first comes first.
 
-a change waits for it      the last to end comes first: before that nothing goes on
-of an older version        the next step of any change of its table would wait for it; the last to end first
-of the newest version      in nobody's way; by table and node
+a change waits for it      the last to end comes first
+of an older version        a next change would wait for it; the last to end first
+of the newest version      blocks nothing; by table and node
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ def deciding_first(leases: Iterable[Some], waited_for: Collection[Held] = ()) ->
 
 
 def place(lease: LiveLease, *, is_waited_for: bool = False) -> Place:
-    """Less is earlier."""
     is_old = is_in_the_way(lease.version, newest=lease.newest)
     rank = 0 if is_waited_for else 1 if is_old else 2
     return rank, -lease.remaining_s if rank < 2 else 0.0, lease.table, lease.version, lease.node, lease.incarnation

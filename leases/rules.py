@@ -1,15 +1,13 @@
 """Rules of leases: a node may use a version of a table until a moment.
 
-A node may run a statement only under a lease. At most two versions of a table are
-leased at once (L2), so the publisher waits here before it takes the next step:
+A node may run a statement only under a lease. At most two versions of a table are leased at once (L2), so the
+publisher waits here before it takes the next step:
 
     version   1    2    3
     leased    -    n1   n2      publish(4) waits for n1
 
-A lease is a row: it ends when its node gives it back, or at `expires_at` by the
-database's clock. A node counts the same span on its own monotonic clock, from the
-moment before it asked (L1), so it always believes its lease ends no later than the
-database does:
+A lease ends when its node releases it, or at `expires_at` by the database's clock. A node counts the same span on its
+own monotonic clock from before it asked (L1), so it never believes in a lease longer than the database does:
 
     asked ........ renew at half-way ........ stop serving | deadline <= expires_at
 """
@@ -34,7 +32,7 @@ class LeaseError(Exception):
 
 
 class NotLeasable(LeaseError):
-    """The table is in a state that no statement may use (L13)."""
+    """No statement may use a table in this state (L13)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,14 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """Why a publish or a drain cannot go on: `leases` that are live, versions whose lock is `locked` (L7, L9)."""
+    """Why a publish or a drain must wait: live `leases`, and versions whose lock is `locked` (L7, L9)."""
 
     leases: tuple[Lease, ...]
     locked: tuple[int, ...] = ()
 
     @property
     def until(self) -> float | None:
-        """When the last of the leases ends at the latest; None when only locks are in the way."""
+        """The latest end of the leases; None when only locks block."""
         return max((lease.expires_at for lease in self.leases), default=None)
 
     @property
@@ -69,8 +67,6 @@ class Hindrance:
 
 
 class Refusal(Enum):
-    """Why a transaction may not use a version of a table."""
-
     BELOW_FENCE = "it is older than the oldest version accepted"
     NOT_VISIBLE = "it is not in the transaction's snapshot"
     OTHER_SCHEMA = "its hash is not the one the storage knows"
@@ -88,18 +84,18 @@ def live_leases(leases: Iterable[Lease], *, table: TableId, now: float) -> list[
 
 
 def versions_in_use(leases: Iterable[Lease], *, table: TableId, now: float) -> tuple[int, ...]:
-    """The versions somebody may be using, oldest first."""
+    """The versions that may be in use, oldest first."""
     return tuple(sorted({lease.version for lease in live_leases(leases, table=table, now=now)}))
 
 
 def outside_two_versions(leases: Iterable[Lease], *, table: TableId, newest: int, now: float) -> list[Lease]:
-    """The live leases that break the two-version invariant (L2): on neither of the two newest versions."""
+    """Live leases on neither of the two newest versions, which breaks L2."""
     live = live_leases(leases, table=table, now=now)
     return [lease for lease in live if lease.version not in (newest, newest - 1)]
 
 
 def is_in_the_way(version: int, *, newest: int) -> bool:
-    """True if the next step of a table waits for leases on `version`: publishing after `newest`, or draining at it."""
+    """True if leases on `version` block publishing after `newest`, or draining at it."""
     return version < newest
 
 
@@ -112,10 +108,8 @@ def blockers(leases: Iterable[Lease], *, table: TableId, next_version: int, now:
 def publish_hindrance(
     leases: Iterable[Lease], *, table: TableId, next_version: int, now: float, locked: Collection[int] = ()
 ) -> Hindrance | None:
-    """The hindrance to publishing `next_version` (L7): leases below its predecessor, the lock of the last of those.
-
-    `locked` are the versions whose advisory lock is held by running transactions.
-    """
+    """The hindrance to publishing `next_version` (L7): leases and locks below its predecessor. `locked` are versions
+    whose advisory lock running transactions hold."""
     leased = tuple(blockers(leases, table=table, next_version=next_version, now=now))
     held = tuple(sorted(version for version in locked if version == next_version - 2))
     return Hindrance(leased, held) if leased or held else None
@@ -124,7 +118,7 @@ def publish_hindrance(
 def drain_hindrance(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> Hindrance | None:
-    """The hindrance to draining at `version` (L9): live leases, or held locks, of any older version."""
+    """The hindrance to draining at `version` (L9): leases and locks of any older version."""
     live = live_leases(leases, table=table, now=now)
     leased = tuple(lease for lease in live if is_in_the_way(lease.version, newest=version))
     held = tuple(sorted(older for older in locked if older < version))
@@ -132,7 +126,7 @@ def drain_hindrance(
 
 
 def all_hindrances(found: Iterable[Hindrance | None]) -> Hindrance | None:
-    """The hindrance of several tables: whatever hinders one of them hinders all (L11); None: nothing."""
+    """The hindrance of several tables: one blocks all (L11); None: nothing."""
     hindrances = [one for one in found if one is not None]
     if not hindrances:
         return None
@@ -143,17 +137,14 @@ def all_hindrances(found: Iterable[Hindrance | None]) -> Hindrance | None:
 def is_drained(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> bool:
-    """True if nobody can still use a version older than `version` (L9)."""
+    """True if no older version than `version` can be in use (L9)."""
     return drain_hindrance(leases, table=table, version=version, now=now, locked=locked) is None
 
 
 def accepted_from(newest: int, coordination: Coordination) -> int:
-    """The oldest version that the storages accept once `newest` is published: where the fence stands then.
-
-    `lease`: the two live versions, for a lease bounds the time of the older one. `hash` and `both`: exactly the newest;
-    a request that was planned with an older one is refused before it writes, reloads, and is tried again, and those
-    in flight finish (requests.md).
-    """
+    """The oldest version that storages accept once `newest` is published: the fence. `lease`: the two live versions.
+    `hash` and `both`: the newest; a request of an older one is refused before it writes, reloads and retries, and
+    those in flight finish (requests.md)."""
     return newest if coordination.is_strict else max(newest - 1, 1)
 
 
@@ -161,22 +152,16 @@ GRACE_S = 1.0
 
 
 def grace_s(coordination: Coordination, lease_s: float) -> float:
-    """The time that a transaction may hold back a change when no lease on its version is live (L8), in seconds.
-
-    `coordination` is that of the version it uses. Without leases the transaction itself has the span of a lease, from
-    its pin on, which nothing extends.
-    """
+    """Seconds that a transaction may block a change without a live lease on its version (L8). With `coordination` by
+    hashes alone it has the span of a lease, from its pin on."""
     return GRACE_S if coordination.has_leases else lease_s
 
 
 def why_not_enter(
     version: int, *, fence: int | None, newest_visible: int, is_same_schema: bool = True, left_s: float = inf
 ) -> Refusal | None:
-    """Why a transaction may not use `version` of a table now (T2, T3); None: it may.
-
-    `fence` is the oldest version accepted as of now, None when the table has no storage (not yet, or not any more).
-    `newest_visible` is the newest version in the transaction's own snapshot, 0: none.
-    """
+    """Why a transaction may not use `version` of a table now (T2, T3); None: it may. `fence` is the oldest accepted
+    version, None without a storage; `newest_visible` the newest in its snapshot, 0: none."""
     if fence is not None and version < fence:
         return Refusal.BELOW_FENCE
     if fence is None or not 1 <= version <= newest_visible:
@@ -187,7 +172,7 @@ def why_not_enter(
 
 
 def check_leasable(name: str, state: State, *, internal: bool = False) -> None:
-    """A public table may be leased, a delete-only one for internal deletes alone (L13); raises `NotLeasable`."""
+    """A public table may be leased, a delete-only one for internal deletes (L13); raises `NotLeasable`."""
     if may_acquire(state, internal=internal):
         return
     if state is State.DELETE_ONLY:
@@ -203,7 +188,7 @@ def may_acquire(state: State, *, internal: bool = False) -> bool:
 
 
 def local_deadline(*, asked_at: float, remaining_s: float) -> float:
-    """When a lease ends on the node's own clock: its span counted from before the node asked (L1)."""
+    """A lease's end on the node's clock, counted from before it asked (L1)."""
     return asked_at + remaining_s
 
 
@@ -213,5 +198,5 @@ def renew_at(*, asked_at: float, deadline: float) -> float:
 
 
 def stop_at(*, asked_at: float, deadline: float) -> float:
-    """When the node stops serving under a lease that it could not renew (L10)."""
+    """When the node stops serving under an unrenewed lease (L10)."""
     return deadline - min((deadline - asked_at) * STOP_BEFORE_SHARE, STOP_BEFORE_S_MAX)

@@ -1,8 +1,4 @@
-"""A node's second in figures, and its last minute as it is drawn.
-
-A node sends its sample once a second; nobody keeps more than a minute. A second without a sample
-is a gap, not a zero: the node was not there, or could not say so.
-"""
+"""A node's second in figures, and its last minute. A second without a sample is a gap, not a zero."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One second of a node, reported at `at` (its own clock, seconds). Without a statement there is no latency."""
+    """One second of a node, reported at `at` (its own clock). Without statements there is no latency."""
 
     at: float
     statements_per_s: float
@@ -40,7 +36,7 @@ class MalformedSample(ValueError):
 
 
 def from_text(text: str) -> Sample:
-    """The sample that `to_text` wrote. Raises `MalformedSample`."""
+    """Raises `MalformedSample`."""
     try:
         return Sample(**json.loads(text))
     except (ValueError, TypeError) as error:
@@ -48,7 +44,7 @@ def from_text(text: str) -> Sample:
 
 
 def throughput(reported: Mapping[str, Sequence[Sample]]) -> Json:
-    """Figures of the page: each node's newest second, its last minute as a line, and the same minute in numbers."""
+    """Each node's newest second, and its last minute as a line and in numbers."""
     minutes = {node: minute(samples) for node, samples in reported.items()}
     peak = max((s.statements_per_s for seconds in minutes.values() for s in seconds if s), default=0.0)
     return {
@@ -61,7 +57,7 @@ def throughput(reported: Mapping[str, Sequence[Sample]]) -> Json:
 
 
 def minute(samples: Sequence[Sample]) -> list[Sample | None]:
-    """The sample of each of the last sixty seconds, oldest first; the newest sample is the last second."""
+    """The samples of the last sixty seconds, oldest first."""
     newest = max((sample.at for sample in samples), default=0.0)
     seconds: list[Sample | None] = [None] * SECONDS
     for sample in samples:
@@ -72,7 +68,7 @@ def minute(samples: Sequence[Sample]) -> list[Sample | None]:
 
 
 def lines(seconds: Sequence[Sample | None], peak: float) -> list[str]:
-    """Statements per second as the points of SVG polylines, one for each stretch without a gap."""
+    """Statements per second as points of SVG polylines, one for each stretch without a gap."""
     stretches: list[list[str]] = [[]]
     for x, sample in enumerate(seconds):
         if sample is None:
@@ -97,7 +93,7 @@ def _node(name: str, seconds: Sequence[Sample | None], peak: float) -> Json:
 
 
 def _tenth(seconds: Sequence[Sample | None]) -> Json:
-    """Ten seconds in two numbers: statements per second on average, and the worst second's p99."""
+    """Ten seconds: mean statements per second, worst p99."""
     there = [sample for sample in seconds if sample]
     slowest = [sample.p99_ms for sample in there if sample.p99_ms is not None]
     mean = sum(sample.statements_per_s for sample in there) / len(there) if there else None

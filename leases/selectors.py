@@ -1,4 +1,4 @@
-"""Reads leases and nodes: who leases what, and until when at most. Times are the database's."""
+"""Reads leases and nodes. Times are the database's."""
 
 import json
 from collections import defaultdict
@@ -41,7 +41,7 @@ class LeaseOn:
 
 @dataclass(frozen=True, slots=True)
 class NodeWithLeases:
-    """A node as it was seen last, and its live leases."""
+    """A node as last seen, and its live leases."""
 
     name: str
     incarnation: int
@@ -54,7 +54,7 @@ class NodeWithLeases:
 
     @property
     def leases_end_at(self) -> datetime | None:
-        """When nothing of it is left to wait for, whatever happens to it."""
+        """The latest end of its leases."""
         return max((lease.expires_at for lease in self.leases), default=None)
 
 
@@ -70,28 +70,27 @@ LEASES = """
 
 
 def leases_on(table_id: int | None = None, *, node: str | None = None) -> list[LeaseOn]:
-    """The live leases on a table, or on all, of a node or of all, oldest version first."""
+    """The live leases on a table or all, of a node or all, oldest version first."""
     with connection.cursor() as cursor:
         cursor.execute(LEASES, [table_id, node])
         return [LeaseOn(*row) for row in cursor.fetchall()]
 
 
 def held_leases(table_id: int | None = None) -> list[LeaseOn]:
-    """The same with who holds each one."""
+    """The same with holders."""
     found = leases_on(table_id)
     reported = read_holders(lease.node for lease in found)
     return [replace(lease, holders=holders_of(lease, reported)) for lease in found]
 
 
 def holders_of(lease: LeaseOn | Lease, reported: Mapping[str, tuple[int, tuple[Holder, ...]]]) -> tuple[Holder, ...]:
-    """Holders of a lease, from what its node `reported`."""
     return of_lease(
         reported, node=lease.node, incarnation=lease.incarnation, table_id=lease.table_id, version=lease.version
     )
 
 
 def sessions_by_use(nodes: Collection[str]) -> dict[tuple[str, int, int], list[dict[str, Any]]]:
-    """By node, table and version the sessions whose transactions use it, as these nodes reported them last."""
+    """Sessions by node, table and version, as last reported."""
     reported = read_holders(nodes)
     found: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
     for name, incarnation in Node.objects.filter(name__in=reported).values_list("name", "incarnation"):
@@ -101,18 +100,18 @@ def sessions_by_use(nodes: Collection[str]) -> dict[tuple[str, int, int], list[d
 
 
 def sessions_reported(node: Node) -> tuple[Holder, ...]:
-    """Sessions whose open transactions use a version on this node, with leases or without, as it reported last."""
+    """Sessions with open transactions on this node, as last reported."""
     incarnation, holders = read_holders([node.name]).get(node.name, (None, ()))
     return holders if incarnation == node.incarnation else ()
 
 
 def held_lease(lease_id: int) -> LeaseOn | None:
-    """One live lease with who holds it; None: it was given back, or is over."""
+    """One live lease with its holders, or None."""
     return next((lease for lease in held_leases() if lease.id == lease_id), None)
 
 
 def sessions_using(table_id: int, version: int, *, node: str) -> list[int]:
-    """The database sessions of a node whose transactions use a version now, as the database sees it."""
+    """A node's database sessions that use a version, as the database sees it."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT u.pid FROM lease_users(%s, %s) u WHERE starts_with(u.session_name, node_session_prefix(%s))"
@@ -123,7 +122,6 @@ def sessions_using(table_id: int, version: int, *, node: str) -> list[int]:
 
 
 def nodes() -> list[NodeWithLeases]:
-    """Every node that was ever registered, with its live leases."""
     leases: dict[str, list[LeaseOn]] = defaultdict(list)
     for lease in held_leases():
         leases[lease.node].append(lease)
@@ -143,7 +141,7 @@ def nodes() -> list[NodeWithLeases]:
 
 
 def leases_as_of_now(cursor: Any, table_id: int) -> tuple[list[rules.Lease], float]:
-    """Every lease on a table, over or not, and the clock that judges them: what the rules ask for (L1, L7, L9)."""
+    """Every lease on a table, expired or not, and the clock for `leases.rules` (L1, L7, L9)."""
     cursor.execute(
         "SELECT version, node, incarnation, extract(epoch FROM expires_at)::float8,"
         " extract(epoch FROM clock_timestamp())::float8 FROM leases_lease WHERE table_id = %s",
@@ -175,14 +173,14 @@ UNLEASED = """
 
 
 def tables_without_leases(table_id: int | None = None) -> list[tuple[str, int]]:
-    """Name and newest version of each table that nodes use without leases."""
+    """Name and newest version of each table that is used without leases."""
     with connection.cursor() as cursor:
         cursor.execute(UNLEASED, [table_id])
         return cursor.fetchall()
 
 
 def lane_snapshot() -> dict[str, Any]:
-    """The Cluster page's lanes, JSON-able: nodes with the versions they use, tables with their two newest versions."""
+    """The lanes as JSON: nodes with their versions, tables with their two newest versions."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]

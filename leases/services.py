@@ -1,8 +1,5 @@
-"""Actions of operators and of the clock on leases and nodes: one transaction each, with its rows and its story.
-
-Nodes themselves do not come this way: their keeper calls the server functions directly (`asyncio_keeper`).
-Lease rows first, the story's counter rows last (L14).
-"""
+"""Actions of operators and of the clock on leases and nodes: one transaction each, with its story. Nodes call the
+server functions directly. Lease rows come first, the story's counters last (L14)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,15 +30,15 @@ class UnknownNode(CannotBeDone):
 
 
 class NoSuchLease(CannotBeDone):
-    """There is no such lease: it was given back, or is over."""
+    """The lease was released, or has expired."""
 
 
 class LeaseInUse(CannotBeDone):
-    """Transactions run under the lease: it can be revoked, not released."""
+    """Transactions use the lease: revoke it."""
 
 
 class SessionStays(CannotBeDone):
-    """A session of a lease was told to end and did not within a second: the lease stays as well."""
+    """A session did not end within a second, so its lease stays."""
 
 
 REFUSALS = (CannotBeDone, OutOfTime)
@@ -50,7 +47,7 @@ REFUSALS = (CannotBeDone, OutOfTime)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A node's new incarnation, and what was left of the former ones."""
+    """A node's new incarnation, and the remains of former ones."""
 
     incarnation: int
     sessions_ended: int
@@ -59,7 +56,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """A lease that was taken away, and how many database sessions ended with it."""
+    """A revoked lease, and the number of sessions ended."""
 
     version: int
     sessions_ended: int
@@ -67,8 +64,6 @@ class Revocation:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A lease that was over and is deleted."""
-
     table_id: int
     version: int
     node: str
@@ -86,7 +81,7 @@ def register_node(name: str, *, host: str, port: int, pid: int) -> Registration:
 
 
 def leave_node(name: str, *, incarnation: int) -> bool:
-    """A node stops in good order: nothing of it is left to wait for. False: it was superseded."""
+    """An orderly end. False: it was superseded."""
     with control_transaction() as cursor:
         cursor.execute("SELECT node_leave(%s, %s)", [name, incarnation])
         has_left = cursor.fetchone()[0]
@@ -96,7 +91,7 @@ def leave_node(name: str, *, incarnation: int) -> bool:
 
 
 def release_lease(lease_id: int, *, who: str) -> Lease:
-    """Give back a lease that no transaction uses, in its node's place. Raises `NoSuchLease`, `LeaseInUse`."""
+    """Releases a lease without transactions for its node. Raises `NoSuchLease`, `LeaseInUse`."""
     with control_transaction() as cursor:
         lease = Lease.objects.filter(id=lease_id).first()
         if lease is None:
@@ -114,10 +109,8 @@ def release_lease(lease_id: int, *, who: str) -> Lease:
 
 
 def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = None) -> list[Revocation]:
-    """Take a node's leases on a table (or one version) away and end the sessions that use them (L10).
-
-    Raises `NoSuchLease` when the node leases nothing there, `SessionStays`.
-    """
+    """Revokes a node's leases on a table (or version) and ends their sessions (L10). Raises `NoSuchLease`,
+    `SessionStays`."""
     with control_transaction() as cursor, _ending_sessions():
         cursor.execute("SELECT version, sessions_ended FROM lease_revoke(%s, %s, %s)", [table_id, node, version])
         revoked = [Revocation(*row) for row in cursor.fetchall()]
@@ -151,12 +144,11 @@ def _table_name(table_id: int) -> str:
 
 
 def drain_node(name: str, *, who: str) -> None:
-    """From now on the node gets no lease; it gives back idle ones at once, used ones when they become idle (L10)."""
+    """The node takes no new leases and releases others once idle (L10)."""
     _ask_drain(name, who=who, is_asked=True, kind="node draining")
 
 
 def undrain_node(name: str, *, who: str) -> None:
-    """The node takes leases again."""
     _ask_drain(name, who=who, is_asked=False, kind="node undrained")
 
 
@@ -170,7 +162,7 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
 
 
 def check_node(name: str) -> None:
-    """Raises `UnknownNode`, which names the nodes there are, when no node was ever started under this name."""
+    """Raises `UnknownNode`, which names the known nodes."""
     if not Node.objects.filter(name=name).exists():
         raise _unknown(name)
 
@@ -181,7 +173,6 @@ def _unknown(name: str) -> UnknownNode:
 
 
 def sweep_expired() -> list[Swept]:
-    """Delete the leases that are over."""
     with control_transaction() as cursor:
         cursor.execute("SELECT table_id, version, node, incarnation, expires_at FROM lease_sweep()")
         return [Swept(*row) for row in cursor.fetchall()]
@@ -201,21 +192,17 @@ BACK = """
 
 
 def watch_nodes() -> None:
-    """Tell once when a node falls silent, and once when it answers again: whoever changes the row tells it."""
+    """Reports once when a node falls silent, and once when it answers again."""
     with control_transaction() as cursor:
         cursor.execute(SILENT, [SILENT_AFTER_S])
         silent = cursor.fetchall()
         cursor.execute(BACK, [SILENT_AFTER_S])
         back = cursor.fetchall()
         for name, since, until in sorted(silent):
-            _append_silence(name, since=since, until=until)
+            payload = {"node": name, "since": since.isoformat()}
+            if until is None:
+                append_event("node silent without leases", name, payload, [CLUSTER])
+            else:
+                append_event("node silent", name, payload | {"until": until.isoformat()}, [CLUSTER])
         for (name,) in sorted(back):
             append_event("node back", name, {"node": name}, [CLUSTER])
-
-
-def _append_silence(name: str, *, since: datetime, until: datetime | None) -> None:
-    payload = {"node": name, "since": since.isoformat()}
-    if until is None:
-        append_event("node silent without leases", name, payload, [CLUSTER])
-    else:
-        append_event("node silent", name, payload | {"until": until.isoformat()}, [CLUSTER])

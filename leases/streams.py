@@ -1,4 +1,4 @@
-"""The leases' part of live pages."""
+"""The leases' parts of live pages."""
 
 from typing import Any
 
@@ -12,13 +12,12 @@ from leases.selectors import lane_snapshot
 
 @snapshot.once
 def lane_facts() -> dict[str, Any]:
-    """Nodes and tables with their leases, for all parts that show some of it."""
+    """Nodes and tables with their leases."""
     return lane_snapshot()
 
 
 @snapshot.once
 def samples() -> dict[str, list[Sample]]:
-    """The last minute of each node."""
     return read_all(Node.objects.values_list("name", flat=True))
 
 

@@ -1,7 +1,4 @@
-"""A node's counts since its process began, as it reports them beside its seconds: for monitoring.
-
-They only grow; a node that is started again begins at nothing, with another incarnation, as counters of monitoring do.
-"""
+"""A node's counts since its process began, for monitoring; a new incarnation begins at zero."""
 
 from __future__ import annotations
 
@@ -16,10 +13,8 @@ SQLSTATES_MAX = 100
 
 @dataclass(slots=True)
 class Totals:
-    """`latencies` has a count for each bucket, of its own alone; `refused` is by SQLSTATE.
-
-    `requests` are the counts of `nodes.router.counters`, by table, with the age of what the node knows of it.
-    """
+    """`latencies` has a count for each bucket alone; `refused` is by SQLSTATE; `requests` are `nodes.router.counters`
+    by table."""
 
     incarnation: int = 0
     statements: int = 0
@@ -30,12 +25,11 @@ class Totals:
     requests: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
     def refuse(self, sqlstate: str) -> None:
-        """Count an answer that was an error."""
         known = sqlstate if sqlstate in self.refused or len(self.refused) < SQLSTATES_MAX else "other"
         self.refused[known] = self.refused.get(known, 0) + 1
 
     def count(self, latencies_us: Mapping[float, int]) -> None:
-        """Add statements by their latency in microseconds."""
+        """Adds statements by their latency in microseconds."""
         for microseconds, count in latencies_us.items():
             seconds = microseconds / 1e6
             bucket = sum(seconds > bound for bound in BOUNDS_S)
@@ -52,7 +46,7 @@ class MalformedTotals(ValueError):
 
 
 def from_text(text: str) -> Totals:
-    """The totals that `to_text` wrote. Raises `MalformedTotals`."""
+    """Raises `MalformedTotals`."""
     try:
         found = Totals(**json.loads(text))
     except (ValueError, TypeError) as error:

@@ -1,11 +1,10 @@
-"""News that is withheld from nodes, for a lesson: of sandbox tables, for a short while, and never for longer.
+"""News of sandbox tables withheld from nodes for a lesson, for a short while.
 
     withhold ── rows ──► heartbeats of these nodes do not tell of the table
-                    └──► who publishes a version of it sends no news; the other nodes hear with their next heartbeat
+                    └──► its publisher sends no news; other nodes hear with their next heartbeat
 
-News is a hint (L6): the node goes on under the version that it leases, learns of the newer one as it renews, and who
-publishes waits for its lease as ever (L7). The database decides of which tables, and for how long at most
-(`migrations/withheld_news.sql`).
+News is a hint (L6): the node learns of the newer version as it renews, and the publisher waits for its lease (L7).
+`migrations/withheld_news.sql` limits tables and time.
 """
 
 from collections.abc import Collection
@@ -18,7 +17,7 @@ from leases.models import CLOCK, WithheldNews
 
 
 def withhold(table_id: int, nodes: Collection[str], *, seconds: float) -> None:
-    """From now on these nodes are sent no news of this sandbox; what was withheld and is over is forgotten."""
+    """Withholds news of this sandbox from these nodes; forgets what has expired."""
     WithheldNews.objects.filter(until__lt=Now()).delete()
     rows = [WithheldNews(table_id=table_id, node=node, until=CLOCK + timedelta(seconds=seconds)) for node in nodes]
     WithheldNews.objects.bulk_create(
@@ -27,13 +26,13 @@ def withhold(table_id: int, nodes: Collection[str], *, seconds: float) -> None:
 
 
 def spread(table_id: int, nodes: Collection[str] | None = None) -> None:
-    """From now on these nodes, or all, hear again: at the latest with their next heartbeat."""
+    """These nodes, or all, hear again."""
     found = WithheldNews.objects.filter(table_id=table_id)
     (found if nodes is None else found.filter(node__in=nodes)).delete()
 
 
 def is_withheld(table_id: int) -> bool:
-    """True if some node is to hear nothing of this table now."""
+    """True if news of this table is withheld now."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT FROM leases_news_withheld_now w WHERE w.table_id = %s)", [table_id])
         return bool(cursor.fetchone()[0])

@@ -4,10 +4,9 @@
     Redis ------ news --------------------->  (pure)   <--- answers, heartbeats --------
     clock ------ Tick --------------------->
 
-The mistake this file prevents is a node that serves under a lease it does not have. Every request has a time limit and
-is answered to the machine, whatever becomes of its session; what could not be renewed in time ends in `on_fatal` (L10).
-Times given to the machine are the event loop's monotonic clock; expirations are the database's and only carried.
-Pinning a version that is in use costs a dictionary look-up: no step of the machine, no I/O, nothing awaited.
+It prevents a node from serving under a lease that it does not have: each request has a time limit and an answer, and a
+failed renewal ends in `on_fatal` (L10). The machine's times are the event loop's monotonic clock. Pinning a version in
+use is a look-up: no step, no I/O, no await.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ STOP_S_MAX = 5.0
 
 
 class LeasesUnreachable(LeaseError):
-    """The database could not be asked for a lease; the same call may succeed later."""
+    """The database could not be asked for a lease; a retry may succeed."""
 
 
 class NodeDraining(LeaseError):
@@ -47,7 +46,7 @@ class NodeDraining(LeaseError):
 
 
 class NodeStopped(LeaseError):
-    """This node serves nobody any more."""
+    """This node no longer serves."""
 
 
 REFUSALS: dict[vocabulary.Why, type[LeaseError]] = {
@@ -59,11 +58,9 @@ REFUSALS: dict[vocabulary.Why, type[LeaseError]] = {
 
 
 class LeaseKeeper:
-    """The leases of one incarnation of a node. `async with` it, after the incarnation is registered.
-
-    `on_fatal(reason)` is called once, when the node must stop serving and exit with `FATAL_EXIT_CODE`; `on_end(pin)`
-    for each transaction that must end, then too. Both are called from within the event loop and must not block.
-    """
+    """The leases of one incarnation of a node, as an async context after registration. `on_fatal(reason)` is called
+    once, when the node must exit with `FATAL_EXIT_CODE`; `on_end(pin)` for each transaction that must end. Both run in
+    the event loop and must not block."""
 
     def __init__(
         self,
@@ -101,13 +98,13 @@ class LeaseKeeper:
         await self.stop()
 
     async def start(self) -> None:
-        """Begin to live: heartbeats, gossip. Leases are acquired when somebody pins."""
+        """Starts heartbeats and gossip. Leases come with pins."""
         self._loop = asyncio.get_running_loop()
         self._spawn(self._live())
         self._spawn(self._gossip())
 
     async def stop(self) -> None:
-        """End everything of ours; leases that are still held run out, unless `drain` gave them back."""
+        """Ends all tasks; held leases expire, unless `drain` released them."""
         self._stop_serving(self._stopped_because or f"node {self._node} has stopped")
         if self._alarm is not None:
             self._alarm.cancel()
@@ -124,37 +121,34 @@ class LeaseKeeper:
     # What callers use
 
     async def pin(self, table_id: int, fresh: bool = False, at_most: int | None = None) -> Pin:
-        """Use the newest version that is leased, or the freshest there is; pair it with `unpin`.
-
-        `at_most` is the newest one in a snapshot: an older one that is still leased serves it (T3).
-        Raises `NotLeasable`, `LeasesUnreachable`, `NodeDraining` or `NodeStopped`.
-        """
+        """Uses the newest leased version, or the freshest; pair with `unpin`. `at_most` is the newest version in a
+        snapshot: an older one that is still leased serves it (T3). Raises `NotLeasable`, `LeasesUnreachable`,
+        `NodeDraining` or `NodeStopped`."""
         pin = None if fresh or at_most is not None else self.pin_held(table_id)
         return pin or await self._pin_by_machine(TableId(table_id), fresh, at_most)
 
     def leases_older(self, table_id: int) -> bool:
-        """True if this node uses an older version of the table beside the newest."""
+        """True if this node uses an older version beside the newest."""
         return len(self._state.table(TableId(table_id)).held) > 1
 
     def pin_held(self, table_id: int) -> Pin | None:
-        """A pin that costs nothing, on a version this node uses; None: `pin` has to ask."""
+        """A pin without waiting, on a version in use; None: `pin` has to ask."""
         if self._stopped_because is not None:
             raise NodeStopped(self._stopped_because)
         return self._uses.join(TableId(table_id), self._loop.time())
 
     def unpin(self, pin: Pin) -> None:
-        """The transaction is over. Unpinning twice is no mistake."""
+        """The transaction is over. Unpinning twice is harmless."""
         request = self._uses.leave(pin)
         if request is not None:
             self._feed(vocabulary.Unpin(request, pin.table_id))
 
     @property
     def is_draining(self) -> bool:
-        """True if this node takes no new leases, by an operator or `drain`."""
         return self._state.phase is Phase.DRAINING
 
     async def drain(self) -> None:
-        """Take no new leases, give back idle ones now and used ones on last release; returns when none is left."""
+        """Takes no new leases and releases others once idle; returns when none is left."""
         self._is_leaving = True
         self._feed(vocabulary.Drain())
         await self._drained.wait()
@@ -177,7 +171,7 @@ class LeaseKeeper:
     # The machine
 
     def _feed(self, event: vocabulary.Event) -> None:
-        """Each event is one step: the next state, then what it asks for; what callbacks send meanwhile comes after."""
+        """One step for each event; events of callbacks come after."""
         self._inbox.append(event)
         if self._is_stepping:
             return
@@ -189,7 +183,7 @@ class LeaseKeeper:
             self._is_stepping = False
 
     def _hear(self, event: vocabulary.Event) -> None:
-        """Before it hears of anything but callers, the machine gets back the references that nobody uses."""
+        """First gives back references without users."""
         if not isinstance(event, vocabulary.Pin | vocabulary.Unpin):
             for idle in self._uses.take_idle():
                 self._step(vocabulary.Unpin(idle.request, idle.table))
@@ -231,7 +225,7 @@ class LeaseKeeper:
                 assert_never(effect)
 
     def _grant(self, grant: vocabulary.Grant) -> None:
-        """A use begins, or the caller joins the one there is and its own reference goes back."""
+        """A use begins, or the caller joins one and its own reference goes back."""
         table, version = grant.table, grant.version
         held = self._state.table(table).version(version)
         assert held is not None, f"version {version} of table {table} was granted and is not held"
@@ -259,7 +253,7 @@ class LeaseKeeper:
             self._on_end(pin)
 
     def _die(self, reason: str) -> None:
-        """L10: the process has to end. Comes once."""
+        """L10: ends the process, once."""
         if self._stopped_because is None:
             log.error("node %s incarnation %s stops serving: %s", self._node, self._incarnation, reason)
             self._stop_serving(reason)
@@ -278,7 +272,7 @@ class LeaseKeeper:
         self._alarm = None if at is None else self._loop.call_at(at, self._tick)
 
     def _tick(self) -> None:
-        """The alarm may ring a moment early, and the machine does not repeat itself: then set it again."""
+        """Sets an early alarm again, since the machine does not repeat itself."""
         self._alarm = None
         self._feed(vocabulary.Tick())
         if self._alarm is None and self._state.wake_at is not None:
@@ -331,7 +325,7 @@ class LeaseKeeper:
     # Heartbeats, operators, gossip
 
     async def _live(self) -> None:
-        """A heartbeat each second, and at once when something was done to this node."""
+        """A heartbeat each second, and at once after a call to this node."""
         while self._stopped_because is None:
             self._beat_now.clear()
             await self._beat()
@@ -356,7 +350,6 @@ class LeaseKeeper:
                 self._feed(vocabulary.Recheck())
 
     def _leased(self) -> set[tuple[TableId, int]]:
-        """The leases that the machine believes to hold."""
         return {(table, held.version) for table, leases in self._state.tables for held in leases.held if held.is_leased}
 
     def _heed_drain(self, *, is_asked: bool) -> None:
@@ -367,7 +360,7 @@ class LeaseKeeper:
             self._feed(vocabulary.Undrain())
 
     async def _gossip(self) -> None:
-        """News makes the machine look; after a gap in it, or a call to this node, a heartbeat asks at once."""
+        """News makes the machine look; a gap or a call sends a heartbeat at once."""
         async for heard in listen(self._redis_url):
             if isinstance(heard, News):
                 self._feed(heard)
@@ -380,7 +373,7 @@ class LeaseKeeper:
         task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """A task of ours that fails is our mistake: a keeper without it must not serve."""
+        """A failed task is a bug: a keeper without it must not serve."""
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("lease keeper of %s", self._node, exc_info=task.exception())

@@ -1,7 +1,7 @@
-"""The database for a node's lease machine: its requests, answered in the machine's words.
+"""The requests of a node's lease machine to the database.
 
 session "asking"   acquire, release     may wait for a publisher
-session "living"   renew, heartbeat     never waits for anybody: a renewal must not queue behind an acquisition
+session "living"   renew, heartbeat     never waits: a renewal must not queue behind an acquisition
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ HEARTBEAT = """
 
 
 class Superseded(Exception):
-    """A newer incarnation of this node is registered: this one is over (L10)."""
+    """A newer incarnation of this node is registered (L10)."""
 
 
 class DrainAsked(Exception):
@@ -57,10 +57,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The answer to a heartbeat: whether the node is to drain, the newest versions, and the leases that are there.
-
-    So lost news, or a lost call to look, costs a second.
-    """
+    """The answer to a heartbeat: draining or not, newest versions, existing leases. So lost news costs a second."""
 
     is_drain_asked: bool
     news: tuple[News, ...]
@@ -68,7 +65,7 @@ class Pulse:
 
 
 class Queries:
-    """The questions of one incarnation of a node. All raise `Unreachable` when there is no answer in time."""
+    """The requests of one incarnation. All raise `Unreachable` without an answer in time."""
 
     def __init__(self, *, dsn: str, node: str, incarnation: int, lease_s: float) -> None:
         self._node, self._incarnation, self._lease_s = node, incarnation, lease_s
@@ -77,11 +74,14 @@ class Queries:
         self._living = Session(dsn, name=name, request_s_max=limit_s)
 
     async def acquire(self, table: TableId) -> Leased | AcquireFailed:
-        """The newest version, leased if its coordination says so. Raises `Superseded` and `DrainAsked` besides."""
+        """The newest version, leased if its coordination says so. Raises `Superseded` and `DrainAsked`."""
         rows = await self._ask(ACQUIRE, [table, self._node, self._incarnation, self._lease_s])
         version, body, schema_hash, sharding_hash, expires_at, remaining_s = rows[0]
         if version is None:
-            return await self._why_not(table)
+            reason = (await self._ask(REFUSAL, [table]))[0][0]
+            if reason is None:
+                return AcquireFailed(table, "the table has only just become leasable: try again")
+            return AcquireFailed(table, reason, gone=True)
         descriptor = from_json(body)
         return Leased(
             Acquired(
@@ -95,23 +95,17 @@ class Queries:
             Schema(descriptor, schema_hash, sharding_hash),
         )
 
-    async def _why_not(self, table: TableId) -> AcquireFailed:
-        reason = (await self._ask(REFUSAL, [table]))[0][0]
-        if reason is None:
-            return AcquireFailed(table, "the table has only just become leasable: try again")
-        return AcquireFailed(table, reason, gone=True)
-
     async def release(self, table: TableId, version: int) -> None:
         await self._ask(RELEASE, [table, version, self._node, self._incarnation])
 
     async def renew(self, tables: Sequence[TableId]) -> Renewed:
-        """Extend the leases on these tables, in one statement (L5)."""
+        """Extends the leases on these tables, in one statement (L5)."""
         params = [self._node, self._incarnation, self._lease_s, list(tables)]
         rows = await self._living.run(RENEW, params, tries_max=TRIES_MAX)
         return Renewed(tuple(_outcome(*row) for row in rows))
 
     async def heartbeat(self, tables: Sequence[TableId]) -> Pulse:
-        """Say that we live. Raises `Superseded` besides."""
+        """Raises `Superseded`."""
         mine, asked = [self._node, self._incarnation], list(tables)
         rows = await self._living.run(HEARTBEAT, [*mine, asked, self._node, asked, *mine], tries_max=1)
         state, newest, leased = rows[0]
@@ -134,7 +128,6 @@ class Queries:
         return Superseded(f"node {self._node} runs as a newer incarnation than {self._incarnation}")
 
     def abandon(self) -> None:
-        """Let the requests under way fail now."""
         self._asking.abandon()
         self._living.abandon()
 

@@ -1,11 +1,8 @@
-"""One database session of a node that is made anew when it is lost, and given up when it does not answer in time.
+"""One database session of a node, reopened when lost, given up when it does not answer in time.
 
-Autocommit: each request is one statement, one round trip (L3). A request that is out of time is not cancelled, since
-psycopg would then ask the server to cancel it and wait for the answer; a frozen server never gives one. The socket is
-shut down instead: the request ends at once with an error, and the server drops what it was doing when it wakes.
-
-No session of a node listens: PostgreSQL wakes all who listen, to whatever, at each notification, and in one step a
-hundred nodes make two hundred.
+In autocommit a request is one statement, one round trip (L3). A late request is not cancelled, since a frozen server
+would not answer that either: its socket is shut down. No session of a node listens, because PostgreSQL wakes all
+listeners at each notification.
 """
 
 import asyncio
@@ -27,11 +24,11 @@ Row = tuple[Any, ...]
 
 
 class Unreachable(Exception):
-    """The database did not answer, or not in time."""
+    """The database did not answer in time."""
 
 
 class Session:
-    """`run` makes one request at a time, in the order they were asked."""
+    """`run` makes one request at a time, in order."""
 
     def __init__(
         self,
@@ -45,10 +42,8 @@ class Session:
         self._connection: psycopg.AsyncConnection[Row] | None = None
 
     async def run(self, query: str, params: Sequence[Any], *, tries_max: int) -> list[Row]:
-        """The statement's rows. It is made again on a new session when this one is lost, so it may run twice.
-
-        Raises `Unreachable`, or psycopg's error when the database refused it.
-        """
+        """The statement's rows. Repeated on a new session when this one is lost, so it may run twice. Raises
+        `Unreachable`, or psycopg's error for a refusal."""
         async with self._in_use:
             for _ in range(tries_max - 1):
                 try:
@@ -82,7 +77,7 @@ class Session:
         return self._connection
 
     async def _connect(self) -> psycopg.AsyncConnection[Row]:
-        """While there is no session yet, a time limit may cancel: nothing is asked of the server."""
+        """A time limit may cancel here, before anything is asked."""
         options = f"{conninfo_to_dict(self._dsn).get('options') or ''} -c transaction_timeout={SERVER_S_MAX}s"
         try:
             async with asyncio.timeout(self._request_s_max):
@@ -95,7 +90,7 @@ class Session:
             raise Unreachable(_first_line(error)) from error
 
     def abandon(self) -> None:
-        """Let the request under way fail now."""
+        """Fails the current request."""
         if self._connection is not None and not self._connection.closed:
             shut_down(self._connection)
 
@@ -111,7 +106,7 @@ async def _rows(connection: psycopg.AsyncConnection[Row], query: str, params: Se
 
 
 def shut_down(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
-    """Both ends see the end of the stream; the file descriptor stays psycopg's own."""
+    """Both ends see the end of the stream; psycopg keeps the descriptor."""
     if connection.closed:
         return
     with socket.socket(fileno=os.dup(connection.fileno())) as stream:

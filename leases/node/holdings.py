@@ -1,11 +1,11 @@
-"""A node's leases as it knows them: the state of `leases.node.machine`, as frozen values.
+"""The state of `leases.node.machine`, as frozen values.
 
     NodeLeases ── tables ── TableLeases ── held         versions it may use, newest last
                                         ├─ waiters      callers without a version yet
                                         ├─ acquisition  the one under way (L3)
                                         └─ leaving      versions that are being released
 
-All times are on the node's monotonic clock, except `expires_at`.
+Times are on the node's monotonic clock, except `expires_at`.
 """
 
 from bisect import bisect_left
@@ -27,8 +27,6 @@ TRIES_MAX = 5
 
 
 class Phase(Enum):
-    """Dealings of the node with callers."""
-
     SERVING = "serving"
     DRAINING = "draining"
     STOPPED = "stopped"
@@ -36,11 +34,8 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lease on `version` of the table called `name`, used by the requests in `pins`.
-
-    Or the version without a lease: it is never over, renewed or released. Its times are those of a transaction that
-    begins at `asked_at`; each transaction has the same span, from its own beginning.
-    """
+    """A lease on `version` of table `name`, used by the requests in `pins`. Or the version without a lease, which
+    never expires: its times are those of a transaction that begins at `asked_at`."""
 
     name: str
     version: int
@@ -64,10 +59,8 @@ class Held:
         return not self.pins
 
     def span_at(self, now: float) -> tuple[float, float]:
-        """The end of a transaction that begins now: by the database's clock, and on the node's own.
-
-        Under a lease it ends with that; without one it has the span that the database named, counted from now.
-        """
+        """The end of a transaction that begins now, by the database's clock and the node's: the lease's end, or the
+        span without a lease."""
         later_s = 0.0 if self.is_leased else now - self.asked_at
         return self.expires_at + later_s, self.deadline + later_s
 
@@ -82,7 +75,7 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class Acquisition:
-    """An acquisition that was asked for at `asked_at`, when `heard` was the highest version known."""
+    """An acquisition of `asked_at`, when `heard` was the highest version known."""
 
     asked_at: float
     heard: int
@@ -90,7 +83,7 @@ class Acquisition:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A version given back: asked `tries` times, again at `again_at` (None: the answer is outstanding)."""
+    """A version being released: asked `tries` times, again at `again_at` (None: unanswered)."""
 
     version: int
     tries: int = 1
@@ -99,10 +92,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class TableLeases:
-    """One table. `heard` is the highest version known; `failures` in a row to look for it, next try at `look_at`.
-
-    At every step a node asks `quiet_until` and `renew_at` of all its tables, most of which have nothing to do.
-    """
+    """One table. `heard` is the highest version known; after `failures` in a row it looks again at `look_at`."""
 
     held: tuple[Held, ...] = ()
     heard: int = 0
@@ -133,17 +123,17 @@ class TableLeases:
 
     @property
     def is_behind(self) -> bool:
-        """There is a newer version than the newest held."""
+        """True when a newer version than the newest held is known."""
         return bool(self.held) and is_news(self.newest_version, self.heard)
 
     @property
     def looks_for_news(self) -> bool:
-        """It is behind, is not asking already, and has not given up."""
+        """Behind, without a request, and not given up."""
         return self.is_behind and self.acquisition is None and self.failures < TRIES_MAX
 
     @property
     def has_given_up(self) -> bool:
-        """It is behind and will not get the newer version: the table is dropped, or the database does not answer."""
+        """Behind for good: the table is dropped, or the database does not answer."""
         return self.is_behind and self.acquisition is None and self.failures >= TRIES_MAX
 
     @property
@@ -160,7 +150,7 @@ class TableLeases:
 
 @dataclass(frozen=True, slots=True)
 class NodeLeases:
-    """The machine's whole state, tables sorted by id. `renewing`: the newest versions a renewal under way asked for."""
+    """The whole state, tables sorted by id. `renewing`: the newest versions of a running renewal."""
 
     node: NodeId
     incarnation: int = 1
@@ -185,7 +175,7 @@ TableStep = tuple[TableLeases, tuple[Effect, ...]]
 
 
 def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
-    """`state` with one table's leases replaced; a table with nothing left is forgotten."""
+    """Replaces one table's leases; a table without any is forgotten."""
     leases, effects = change
     place = _place(state, table)
     before, after = state.tables[:place], state.tables[place + _is_at(state, place, table) :]
@@ -194,7 +184,6 @@ def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
 
 
 def _place(state: NodeLeases, table: TableId) -> int:
-    """The place of a table among the others, or where it would be."""
     return bisect_left(state.tables, table, key=itemgetter(0))
 
 
@@ -212,7 +201,7 @@ def hold(
     remaining_s: float,
     is_leased: bool = True,
 ) -> TableLeases:
-    """With a lease on `version` that runs at least as long as this answer says; its users stay."""
+    """With a lease on `version` for at least as long as this answer says."""
     deadline = rules.local_deadline(asked_at=asked_at, remaining_s=remaining_s)
     new = Held(
         name=name,
@@ -232,7 +221,7 @@ def hold(
 
 
 def end(leases: TableLeases, version: int, table: TableId, reason: str) -> TableStep:
-    """A lease is no more: it is forgotten, and whoever uses it must end."""
+    """Forgets a lease; its users must end."""
     held = leases.version(version)
     if held is None:
         return leases, ()
@@ -241,7 +230,6 @@ def end(leases: TableLeases, version: int, table: TableId, reason: str) -> Table
 
 
 def describe(leases: TableLeases) -> str:
-    """A line of what is held and asked for, for the message of a mistake."""
     held = ", ".join(f"version {one.version} ({one.references} references)" for one in leases.held) or "nothing"
     leaving = ", ".join(f"version {one.version}" for one in leases.leaving) or "nothing"
     asked = "an acquisition is" if leases.acquisition else "no acquisition is"

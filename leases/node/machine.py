@@ -1,4 +1,4 @@
-"""One node's leases: which version of which table it may use, as a function of what it heard.
+"""One node's leases: which version of which table it may use, as a function of its events.
 
     Pin ----> held and good? --yes--> Grant
                  | no
@@ -9,20 +9,18 @@
               News, Renewed --> a newer version: held    v3 (newest, kept at zero references)
               tell of one       the older one goes:      v2 (released at its last Unpin)
 
-What it protects:
+It keeps these rules:
 
     L1   its deadlines are counted from before it asked
-    L3   one acquisition per table is under way; a caller that needs the freshest is never
-         satisfied by one that began before its call; nobody is stranded when it fails
+    L3   one acquisition per table at a time; a caller that needs the freshest is not satisfied by one that began
+         before its call; all waiting callers get its failure
     L4   the newest version is kept at zero references, an older one goes with its last
     L5   renewals run in the background, well before expiry, one statement for all tables
     L6   news makes it look at once, and only that
     L10  what cannot be renewed is not served: transactions end, the process exits
 
-`step` takes the state (`leases.node.holdings`) and an event (`leases.node.vocabulary`), answers what
-follows from it, and then does the upkeep that is due whatever the event was
-(`leases.node.upkeep`). An older version's expiry is no accident: it was never to be extended,
-its users end. The newest version's expiry is fatal.
+`step` answers an event, then does the upkeep (`leases.node.upkeep`). Older versions are never extended, and their
+users end with them; the newest version's expiry is fatal.
 """
 
 from collections.abc import Iterable
@@ -41,11 +39,11 @@ SKIPPED_AGAIN_S = 0.025
 
 
 class IllegalTransition(Exception):
-    """An answer to a question that was not asked: a mistake of the shell."""
+    """An answer without a question: a bug in the shell."""
 
 
 def step(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> holdings.Step:
-    """The node after `event` at `now` (its monotonic clock), and what its shell must do, in order."""
+    """The node after `event` at `now` (monotonic), and what its shell must do, in order."""
     after, effects = _react(state, event, now)
     after, upkeep = do_upkeep(after, now)
     if after.phase is holdings.Phase.STOPPED:  # by what is due on another table, in this very step
@@ -57,11 +55,8 @@ def step(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> hol
 def grantable(
     state: holdings.NodeLeases, table: TableId, now: float, at_most: int | None = None
 ) -> holdings.Held | None:
-    """The version a caller that does not insist on the freshest would get at once.
-
-    Where that is newer than `at_most`, what its snapshot shows, an older one that is still leased (T3); without such a
-    one the newest all the same, for the storages to refuse it.
-    """
+    """The version that a caller would get at once. With `at_most`, a snapshot's newest, an older leased one (T3);
+    without one the newest, which storages will refuse."""
     leases = state.table(table)
     newest = leases.newest
     if newest is not None and at_most is not None and newest.version > at_most:
@@ -89,7 +84,8 @@ def _react(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> h
         case vocabulary.Renewed():
             return _renewed(state, event.outcomes, now)
         case vocabulary.RenewFailed():
-            return _renew_failed(state, event, now)
+            _expect_renewal(state, f"not renewed ({event.reason})")
+            return replace(state, renewing=(), renew_again_at=now + holdings.RETRY_S), ()
         case vocabulary.Released() | vocabulary.ReleaseFailed():
             return holdings.edit(state, event.table, (_answered_release(state.table(event.table), event, now), ()))
         case vocabulary.Revoked():
@@ -134,7 +130,7 @@ def _grant(
     requests: Iterable[vocabulary.RequestId],
     of: holdings.Held | None = None,
 ) -> holdings.TableStep:
-    """Everybody in `requests` uses this version, or the newest held."""
+    """All `requests` use this version, or the newest held."""
     granted = of or leases.newest
     assert granted is not None, "a grant needs a lease"
     asked = tuple(requests)
@@ -184,23 +180,19 @@ def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: flo
     )
     # news that came during the acquisition is kept; news older than it that proved false is forgotten (L6)
     heard = highest(leases.heard, event.version) if leases.heard > acquisition.heard else event.version
-    return _serve(replace(held, heard=heard, acquisition=None, failures=0, look_at=now), event.table)
-
-
-def _serve(leases: holdings.TableLeases, table: TableId) -> holdings.TableStep:
-    """Those who asked before the acquisition began are answered; the fresh ones who came later wait for the next."""
+    leases = replace(held, heard=heard, acquisition=None, failures=0, look_at=now)
     served = (waiter.request for waiter in leases.waiters if not waiter.needs_next)
-    granted, effects = _grant(leases, table, served)
+    granted, effects = _grant(leases, event.table, served)
     return replace(granted, waiters=_still_waiting(leases)), effects
 
 
 def _still_waiting(leases: holdings.TableLeases) -> tuple[holdings.Waiter, ...]:
-    """They are satisfied by the next acquisition, which begins after their call."""
+    """They wait for the next acquisition."""
     return tuple(holdings.Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
 
 
 def _acquire_failed(leases: holdings.TableLeases, event: vocabulary.AcquireFailed, now: float) -> holdings.TableStep:
-    """Callers that waited for this acquisition get its cause at once; those that came later get one of their own."""
+    """Waiting callers get the cause; later ones get their own acquisition."""
     _asked(leases, event.table, "an acquisition failed")
     why = vocabulary.Why.GONE if event.gone else vocabulary.Why.UNREACHABLE
     refusals = tuple(
@@ -229,7 +221,7 @@ def _asked(leases: holdings.TableLeases, table: TableId, what: str) -> holdings.
 
 
 def _hear(leases: holdings.TableLeases, version: int) -> holdings.TableLeases:
-    """Remember the highest version heard of a table we use, and look for it at once (L6)."""
+    """Remembers the highest version of a table in use, and looks at once (L6)."""
     if leases.is_forgotten or not is_news(leases.heard, version):
         return leases
     return replace(leases, heard=version, failures=0, look_at=0.0)
@@ -252,7 +244,7 @@ def _renewed(state: holdings.NodeLeases, outcomes: tuple[vocabulary.RenewOutcome
 def _renewed_table(
     leases: holdings.TableLeases, outcome: vocabulary.RenewOutcome, asked: int | None, asked_at: float
 ) -> holdings.TableStep:
-    """`asked` is the version held when the renewal was sent: an answer about another one says nothing of ours."""
+    """`asked` is the version at the time of sending; answers about another one do not count."""
     held = leases.newest
     if held is None or held.version != asked:
         return leases, ()
@@ -271,11 +263,6 @@ def _renewed_table(
         remaining_s=outcome.remaining_s,
     )
     return extended, ()
-
-
-def _renew_failed(state: holdings.NodeLeases, event: vocabulary.RenewFailed, now: float) -> holdings.Step:
-    _expect_renewal(state, f"not renewed ({event.reason})")
-    return replace(state, renewing=(), renew_again_at=now + holdings.RETRY_S), ()
 
 
 def _expect_renewal(state: holdings.NodeLeases, what: str) -> None:

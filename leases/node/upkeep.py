@@ -1,12 +1,10 @@
-"""Upkeep of a node's leases after every event: time has passed, something may be due.
+"""Upkeep of a node's leases after every event, whatever it was.
 
-    newest version, not renewed in time   stop serving, end all, exit (L10)
-    older version, over                   its users end, it is forgotten (L5)
-    older version, idle                   release (L4); every idle one when draining; one without a lease: forget
-    somebody waits, or news came          acquire, one at a time (L3, L6)
-    half of a newest lease is over        renew all in one statement (L5)
-
-None of it looks at which event it was, so no event can forget to do it.
+newest version, not renewed in time   stop serving, end all, exit (L10)
+older version, expired                its users end, it is forgotten (L5)
+older version, idle                   release (L4); every idle one when draining; one without a lease: forget
+a caller waits, or news came          acquire, one at a time (L3, L6)
+half of a newest lease is over        renew all in one statement (L5)
 """
 
 from collections.abc import Iterable
@@ -19,7 +17,7 @@ from leases.node import holdings, vocabulary
 
 
 def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:
-    """`state` after all that is due at `now`, and what it takes."""
+    """The state after all that is due at `now`, and the effects."""
     if state.phase is holdings.Phase.STOPPED:
         return state, ()
     fatal = _unrenewed(state, now)
@@ -39,7 +37,7 @@ def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:
 
 
 def set_alarm(state: holdings.NodeLeases, effects: tuple[vocabulary.Effect, ...]) -> holdings.Step:
-    """Ask to be woken when the next thing is due; said only when the time changes."""
+    """Asks to be woken for the next thing due, when that changes."""
     wake_at = min(_due_times(state), default=None)
     if wake_at == state.wake_at:
         return state, effects
@@ -47,7 +45,7 @@ def set_alarm(state: holdings.NodeLeases, effects: tuple[vocabulary.Effect, ...]
 
 
 def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
-    """The newest version of some table could not be renewed in time (L10)."""
+    """True when some newest version could not be renewed in time (L10)."""
     for _, leases in state.tables:
         if now < leases.quiet_until:
             continue
@@ -62,7 +60,7 @@ def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
 
 
 def _stop(state: holdings.NodeLeases, reason: str) -> holdings.Step:
-    """Serve nobody any more: refuse who waits, end who runs, exit (L10)."""
+    """Refuses callers, ends transactions, exits (L10)."""
     why = Sentence("node {node} stops: {why}", node=state.node, why=reason)
     refusals = (
         vocabulary.Refuse(waiter.request, table, vocabulary.Why.STOPPED, why)
@@ -80,7 +78,6 @@ def _stop(state: holdings.NodeLeases, reason: str) -> holdings.Step:
 
 
 def _keep_table(leases: holdings.TableLeases, table: TableId, now: float, *, draining: bool) -> holdings.TableStep:
-    """Let what is over go, give back what nobody needs, look for what is new."""
     kept, ended = _expire(leases, table, now)
     kept, released = _release_idle(kept, table, draining=draining)
     kept, again = _release_again(kept, table, now)
@@ -89,7 +86,7 @@ def _keep_table(leases: holdings.TableLeases, table: TableId, now: float, *, dra
 
 
 def _expire(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
-    """An older version just runs to its end (L5), and its users with it."""
+    """An older version expires with its users (L5)."""
     effects: tuple[vocabulary.Effect, ...] = ()
     for held in leases.held:
         if now >= held.stop_at:
@@ -100,11 +97,8 @@ def _expire(leases: holdings.TableLeases, table: TableId, now: float) -> holding
 
 
 def _release_idle(leases: holdings.TableLeases, table: TableId, *, draining: bool) -> holdings.TableStep:
-    """L4: an older version goes with its last reference; the newest held only when it will not be needed.
-
-    The newest is never released while an acquisition is on its way, which may be of the same version: the two could
-    arrive in either order, and a node that serves again by then would believe in a row that has been deleted.
-    """
+    """L4. The newest is not released during an acquisition, which may be of the same version: they could arrive in
+    either order, and the node would believe in a deleted row."""
     keeps_newest = leases.acquisition is not None or not (draining or leases.has_given_up)
     newest = leases.newest_version
     idle = [held for held in leases.held if held.is_idle and not (keeps_newest and held.version == newest)]
@@ -117,7 +111,6 @@ def _release_idle(leases: holdings.TableLeases, table: TableId, *, draining: boo
 
 
 def _release_again(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
-    """A release that failed is tried again."""
     due = [one.version for one in leases.leaving if one.again_at is not None and now >= one.again_at]
     if not due:
         return leases, ()
@@ -128,11 +121,8 @@ def _release_again(leases: holdings.TableLeases, table: TableId, now: float) -> 
 
 
 def _look(leases: holdings.TableLeases, table: TableId, now: float, *, draining: bool) -> holdings.TableStep:
-    """Begin an acquisition when somebody waits or news came; one at a time (L3).
-
-    The newest version is never acquired while it is being released: the two could
-    arrive in either order, and the node would believe in a row that has been deleted.
-    """
+    """Begins an acquisition when a caller waits or news came (L3). Not of a version that is being released: the two
+    could arrive in either order, and the node would believe in a deleted row."""
     wanted = bool(leases.waiters) or (leases.looks_for_news and now >= leases.look_at)
     if draining or not wanted or leases.is_releasing_newest or leases.acquisition is not None:
         return leases, ()
@@ -153,7 +143,7 @@ def _renew_due(state: holdings.NodeLeases, now: float) -> holdings.Step:
 
 
 def _renew_at(state: holdings.NodeLeases) -> float | None:
-    """When the next renewal is due: a retry when one is set, else the earliest of the newest versions'."""
+    """The next renewal: a retry, or the earliest of the newest versions'."""
     if state.renew_again_at is not None:
         return state.renew_again_at
     at = min((leases.renew_at for _, leases in state.tables), default=inf)

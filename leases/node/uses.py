@@ -1,13 +1,10 @@
-"""Uses of versions within this process: the cheap half of a pin.
-
-The machine counts references, and a step of it copies what it knows. Statements come a thousand times
-as often as news, so all users of one version share one reference of the machine's:
+"""Uses of versions within this process. A step of the machine copies its state, and statements are a thousand times as
+frequent as news, so all users of one version share one reference:
 
     pin, unpin, pin, ..  -->  Use of users v7  -- one Pin, one Unpin -->  machine
 
-A use that is idle keeps its reference only until the machine is to hear anything else. Then it is given
-back first, so that the machine decides on true references (L4). An older version's goes with its last
-user. Unlike the machine's state, uses change in place: that is what makes them cheap.
+An idle use keeps its reference until the machine hears anything else (L4). An older version's goes with its last user.
+Uses change in place, which makes them cheap.
 """
 
 from collections.abc import Iterable
@@ -22,7 +19,7 @@ from leases.node.vocabulary import RequestId
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One version of a table as the database keeps it."""
+    """One version of a table as stored."""
 
     descriptor: Descriptor
     schema_hash: str
@@ -31,12 +28,8 @@ class Schema:
 
 @dataclass(slots=True, eq=False)
 class Pin:
-    """One transaction's use of one version, from `pin` to `unpin`.
-
-    `expires_at` (database time) and `deadline` (monotonic) are those of the moment it was pinned; a renewal moves
-    them on, see `expires_at_now`, and without a lease nothing does. `ended_because` is set when nothing it does may be
-    acknowledged any more.
-    """
+    """One transaction's use of one version. `expires_at` (database) and `deadline` (monotonic) are of the moment of
+    pinning; `expires_at_now` follows renewals. `ended_because`: its work may not be acknowledged any more."""
 
     use: "Use"
     expires_at: datetime
@@ -65,12 +58,12 @@ class Pin:
 
     @property
     def expires_at_now(self) -> datetime:
-        """Until when it may run, renewals included (database time)."""
+        """Its end with renewals (database time)."""
         return self.use.expires_at if self.use.held.is_leased else self.expires_at
 
     @property
     def is_leased(self) -> bool:
-        """False: nothing but a storage's check says whether the version is still accepted."""
+        """False: only a storage's check limits it."""
         return self.use.held.is_leased
 
 
@@ -96,25 +89,24 @@ class Use:
         return pin
 
     def learn(self, held: Held) -> None:
-        """The lease as the machine knows it now."""
         if held is not self.held:
             self.held, self.expires_at = held, moment(held.expires_at)
 
 
 class Uses:
-    """All uses of a node; of each table the newest version's is current: the one that new users join."""
+    """All uses of a node; new users join the current one, of the newest version."""
 
     def __init__(self) -> None:
         self._by_request: dict[RequestId, Use] = {}
         self._current: dict[TableId, Use] = {}
 
     def join(self, table: TableId, now: float) -> Pin | None:
-        """A pin on the table's current version; None: the machine has to be asked."""
+        """A pin on the table's current version; None: ask the machine."""
         use = self._current.get(table)
         return use.pin(now) if use is not None and now < use.held.stop_at else None
 
     def begin(self, request: RequestId, table: TableId, held: Held, schema: Schema, now: float) -> Pin:
-        """The first pin of a version that the machine granted to `request`."""
+        """The first pin of a version granted to `request`."""
         use = Use(request, table, held.version, schema, held, moment(held.expires_at))
         self._by_request[request] = use
         self._current[table] = use
@@ -124,7 +116,7 @@ class Uses:
         return next((u for u in self._by_request.values() if u.table == table and u.version == version), None)
 
     def leave(self, pin: Pin) -> RequestId | None:
-        """The transaction is over. The reference that is to be given back now, if any."""
+        """Ends a pin. Returns the reference to give back, if any."""
         use = pin.use
         use.pins.discard(pin)
         if use.pins or self._current.get(use.table) is use or use.request not in self._by_request:
@@ -133,14 +125,14 @@ class Uses:
         return use.request
 
     def take_idle(self) -> list[Use]:
-        """The uses without a user; they are forgotten, and their references are to be given back."""
+        """Forgets uses without users, and returns their references to give back."""
         idle = [use for use in self._by_request.values() if not use.pins]
         for use in idle:
             self._forget(use)
         return idle
 
     def end(self, requests: Iterable[RequestId]) -> list[Pin]:
-        """These references have been released, whoever used them."""
+        """These references have been released."""
         ended = [self._by_request[request] for request in requests if request in self._by_request]
         for use in ended:
             self._forget(use)
@@ -150,7 +142,7 @@ class Uses:
         return self.end(tuple(self._by_request))
 
     def learn(self, state: NodeLeases) -> None:
-        """After a step of the machine: new times, and which uses are still current."""
+        """After a step of the machine: new times and current uses."""
         tables = dict(state.tables)
         for use in self._by_request.values():
             held = tables[use.table].version(use.version) if use.table in tables else None
@@ -170,5 +162,5 @@ class Uses:
 
 
 def moment(at: float) -> datetime:
-    """A time of the database's, exact to the microsecond."""
+    """A time of the database, exact to the microsecond."""
     return datetime.fromtimestamp(at, UTC)

@@ -1,15 +1,12 @@
-"""Events and effects of a node's lease machine.
-
-Events go in, effects come out (`leases.node.machine.step`). The shell gives the machine one
-answer for every request it was told to make, whatever happens to the connection:
+"""Events and effects of a node's lease machine. Each request has exactly one answer:
 
     effect            answered by
     Acquire           Acquired | AcquireFailed
     Renew             Renewed | RenewFailed
     Release           Released | ReleaseFailed
 
-`Grant` and `Refuse` answer a caller's `Pin`. `now` is always the node's monotonic
-clock; `expires_at` is the database's and is only carried (to `enter`), never compared.
+`Grant` and `Refuse` answer a caller's `Pin`. `now` is the node's monotonic clock; `expires_at` is the database's,
+carried to `enter` and never compared.
 """
 
 from collections.abc import Hashable
@@ -28,10 +25,8 @@ RequestId = Hashable
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A transaction wants to use `table`; `fresh` when a lease of before this call is not good enough (L3).
-
-    `at_most` is the newest version in its snapshot, if it has one: an older one that is still leased serves it (T3).
-    """
+    """A transaction wants to use `table`; `fresh`: by a lease that begins after this call (L3); `at_most`: its
+    snapshot's newest version, which an older leased one serves (T3)."""
 
     request: RequestId
     table: TableId
@@ -41,7 +36,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Unpin:
-    """The caller is done with the table, or stopped waiting for it. An unknown request is no mistake: it was ended."""
+    """The caller is done, or stopped waiting. An unknown request was ended."""
 
     request: RequestId
     table: TableId
@@ -49,7 +44,7 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Take no new leases, release idle ones at once and used ones on last release (L10)."""
+    """Take no new leases; release others once idle (L10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +57,8 @@ class Undrain:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The database granted `version` until `expires_at`, which is `remaining_s` from when it answered.
-
-    `name` is what the table is called in this version. Without a lease (`coordination = 'hash'`) the version may be
-    used until a storage refuses it, and the span is that of a transaction which begins now.
-    """
+    """The database granted `version` until `expires_at`, `remaining_s` from its answer. `name` is the table's in this
+    version. Without a lease (`coordination = 'hash'`) the span is that of a transaction."""
 
     table: TableId
     version: int
@@ -78,7 +70,7 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class AcquireFailed:
-    """No lease: the table is `gone` (absent, dropped: no retry helps), or the database could not be asked."""
+    """No lease: the table is `gone` (absent or dropped), or the database did not answer."""
 
     table: TableId
     reason: str
@@ -97,7 +89,7 @@ class Renewal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RenewOutcome:
-    """One table's outcome. `version` is the newest there is (0: none): also news. The rest counts if renewed."""
+    """One table's outcome. `version` is the newest (0: none), also news. The rest counts if renewed."""
 
     table: TableId
     version: int
@@ -108,29 +100,25 @@ class RenewOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """The answer to `Renew`: one outcome for each table asked for."""
+    """One outcome for each table."""
 
     outcomes: tuple[RenewOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RenewFailed:
-    """The database could not be asked."""
-
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The row has been deleted."""
-
     table: TableId
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFailed:
-    """The row could not be removed; it is tried again a few times and else runs out."""
+    """The row could not be removed; retried a few times, then it expires."""
 
     table: TableId
     version: int
@@ -142,20 +130,18 @@ class ReleaseFailed:
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """An operator took the lease away."""
-
     table: TableId
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """Something was done to this node's leases: renew now and see what is left."""
+    """Something was done to this node's leases: renew now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed: `WakeAt` is due."""
+    """`WakeAt` is due."""
 
 
 Event = (
@@ -181,15 +167,11 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Ask the database for a lease on the newest version."""
-
     table: TableId
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give the lease back."""
-
     table: TableId
     version: int
 
@@ -203,7 +185,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The caller may use `version`; whoever leaves meanwhile still sends `Unpin`."""
+    """The caller may use `version`, and must send `Unpin`."""
 
     request: RequestId
     table: TableId
@@ -211,8 +193,6 @@ class Grant:
 
 
 class Why(Enum):
-    """The kinds of refusal."""
-
     GONE = "there is no such table"
     UNREACHABLE = "the lease could not be acquired"
     DRAINING = "the node is draining"
@@ -221,7 +201,7 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The caller gets no lease, and the reason."""
+    """No lease, and why."""
 
     request: RequestId
     table: TableId
@@ -231,7 +211,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class EndTransactions:
-    """End all that still use `version`: nothing they do may be acknowledged any more."""
+    """End all that use `version`: their work may not be acknowledged."""
 
     table: TableId
     version: int
@@ -241,14 +221,14 @@ class EndTransactions:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Stop the process with the code that tells the supervisor "my lease ran out" (L10)."""
+    """Stop the process with the exit code of a lost lease (L10)."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Send `Tick` at this time; replaces every earlier one. None: no need."""
+    """Send `Tick` at this time (None: never); replaces earlier ones."""
 
     at: float | None
 

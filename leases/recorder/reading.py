@@ -1,4 +1,4 @@
-"""The facts of a window of time, read from leases, versions, the story and the recorded seconds."""
+"""Reads the facts of a window of time from leases, versions, the story and the recorded seconds."""
 
 from __future__ import annotations
 
@@ -35,12 +35,8 @@ LEAD_S = 10.0
 def read_facts(
     tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float, goes_on: bool = False
 ) -> Facts:
-    """The facts of these tables (id, name) since `start`, with the changes that moved them.
-
-    While a change is under way the window ends now, at the next tick; otherwise a little after the last thing
-    that happened, so that the picture of a table at rest stays as it is. A window that `goes_on` ends now as long as
-    statements run, too.
-    """
+    """The facts of these tables (id, name) since `start`, with the changes that moved them. The window ends now while
+    a change is under way, or statements run and it `goes_on`; else a little after the last event."""
     now = database_clock_s()
     walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
     every = _marks({use.node for walk in walks for use in walk.uses}, start, now)
@@ -57,7 +53,7 @@ def read_facts(
 
 
 def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Work], start: float, now: float) -> float:
-    """When something happened last."""
+    """The time of the last event."""
     moments = [start, *(mark.at for mark in marks), *(work.ended for work in works if work.ended is not None)]
     for walk in walks:
         moments += [version.published_at for version in walk.versions]
@@ -67,7 +63,7 @@ def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Wo
 
 
 def last_busy_second(since: float) -> float:
-    """When a statement ran last, as far as it was recorded; `since`, when none did after that."""
+    """The last recorded second with a statement, or `since`."""
     busy = RecordedSecond.objects.filter(at__gt=math.floor(since), at__lte=database_clock_s(), statements_per_s__gt=0)
     return float(max(busy.aggregate(last=Max("at"))["last"] or since, since))
 
@@ -91,7 +87,7 @@ def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
 
 
 def _uses(table_id: int, start: float, now: float) -> list[Use]:
-    """The uses that last into the window, oldest first; of very many the newest."""
+    """The uses in the window, oldest first; of very many the newest."""
     since = datetime.fromtimestamp(start, UTC)
     past = PastLease.objects.filter(table_id=table_id, ended_at__gte=since).order_by("-ended_at", "-id")
     uses = [
@@ -107,10 +103,7 @@ def _uses(table_id: int, start: float, now: float) -> list[Use]:
 
 
 def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
-    """The marks of nodes, oldest first, those before the window too: they say who was down when it began.
-
-    A node is marked as silent from its last heartbeat on.
-    """
+    """The marks of nodes, oldest first, also before the window: nodes may be down when it begins."""
     names = used | set(Node.objects.values_list("name", flat=True))
     rows = StoryEvent.objects.filter(
         stream=CLUSTER,
@@ -129,7 +122,7 @@ def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
 
 
 def nodes_left_at(versions: Mapping[int, int], *, since: float) -> float | None:
-    """When the last node that used an older one of these `versions`, by table, after `since` had left it."""
+    """When the last node left an older one of these `versions` by table, after `since`."""
     now = database_clock_s()
     last = [
         last_to_leave(_uses(table_id, since, now), version=version, since=since)
@@ -139,7 +132,7 @@ def nodes_left_at(versions: Mapping[int, int], *, since: float) -> float | None:
 
 
 def read_seconds(start: float, end: float) -> tuple[Second, ...]:
-    """The recorded seconds of a window. Redis is not asked: a snapshot of the database does not wait for it."""
+    """The recorded seconds of a window, without Redis."""
     rows = RecordedSecond.objects.filter(at__gte=math.ceil(start), at__lte=math.floor(end)).order_by("at")
     known = rows.values_list("at", "statements_per_s", "p50_ms", "p99_ms")
     return tuple(Second(float(at), rate, p50_ms, p99_ms) for at, rate, p50_ms, p99_ms in known)

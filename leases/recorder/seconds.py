@@ -1,8 +1,5 @@
-"""The seconds of the cluster, from the nodes' samples in Redis into the database.
-
-Redis keeps the last minute of each node, so a recorder that comes late loses nothing until then. A second that was
-recorded before all nodes had reported it is written again.
-"""
+"""Records the cluster's seconds from the nodes' samples in Redis, which keeps their last minute. A second is written
+again when more nodes have reported it."""
 
 from django.db import connection, transaction
 
@@ -26,12 +23,12 @@ WRITE = """
 
 
 def reported_seconds() -> dict[Second, int]:
-    """The last minute of the cluster, with the number of nodes that reported each second; none without Redis."""
+    """The last minute of the cluster, with the number of nodes that reported each second."""
     return seconds_of(read_all(Node.objects.values_list("name", flat=True)), database_clock_s())
 
 
 def record_seconds() -> int:
-    """Write down what is new; says how many seconds that were. A crash of the database may lose the last of them."""
+    """Writes new seconds; returns their number."""
     reported = reported_seconds()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")

@@ -1,4 +1,4 @@
-"""Nothing is kept for ever. What a finished change needs of it is kept with the change, before it goes from here."""
+"""Trims seconds and past leases; changes keep their own part."""
 
 from django.db import connection
 
@@ -19,7 +19,7 @@ TRIM_PAST = """
 
 
 def trim() -> None:
-    """Delete the seconds and the past leases that are too old, or too many, and seconds that have yet to come."""
+    """Deletes seconds and past leases that are too old or too many, and seconds of the future."""
     with connection.cursor() as cursor:
         cursor.execute(TRIM_SECONDS, [SECONDS_KEPT_S, AHEAD_S])
         cursor.execute(TRIM_PAST, [PAST_KEPT, PAST_KEPT_S])

@@ -1,7 +1,5 @@
-"""Beats of nodes in Redis: each node sends its last two seconds four times a second while it has something to do.
-
-Nothing depends on it but how much a reorganisation rests; where Redis is away, it goes by what the database shows.
-"""
+"""Beats of nodes in Redis, four times a second while there is something to do. Without Redis reorganisations go by the
+database."""
 
 import logging
 import math
@@ -23,7 +21,7 @@ REDIS_S_MAX = 0.2
 
 
 async def publish(client: redis_asyncio.Redis, node: str, beats: Beats) -> None:
-    """Send them; an answer is not worth waiting for."""
+    """Sends them without waiting."""
     try:
         await client.set(_key(node), beats.to_text(), px=math.ceil(1000 * GONE_AFTER_S))
     except (RedisError, OSError) as error:
@@ -37,7 +35,7 @@ def reader(url: str) -> Redis:
 
 
 def read(client: Redis, nodes: Iterable[str]) -> dict[str, list[Beat]]:
-    """The beats of each of these nodes that sends some, oldest first; none where Redis does not answer."""
+    """The beats of each of these nodes, oldest first; none without Redis."""
     names = sorted(nodes)
     if not names:
         return {}

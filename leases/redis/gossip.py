@@ -1,8 +1,5 @@
-"""News of versions over Redis pub/sub: it makes nodes look at once, and nothing depends on it (L6).
-
-A node that was cut off from Redis may have missed news, so the listener says `Missed` each time it has
-subscribed; its keeper then asks the database.
-"""
+"""News of versions over Redis pub/sub (L6). After each subscription the listener says `Missed`, and its keeper asks
+the database."""
 
 import asyncio
 import logging
@@ -35,16 +32,16 @@ RECONNECT_S_MAX = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """From here on news is heard; what came before may be lost."""
+    """Earlier news may be lost."""
 
 
 def publish_news(table_id: int, version: int) -> bool:
-    """Notify the nodes that a table has a new version. False: nobody could be reached, which costs time only."""
+    """Sends a table's new version. False: Redis is away."""
     return _publish(News(TableId(table_id), version))
 
 
 def call_node(node: str) -> bool:
-    """Have a node look at once what is left of its leases. False: it looks with its next heartbeat."""
+    """Has a node look at its leases. False: it looks with its next heartbeat."""
     return _publish(Look(node))
 
 
@@ -64,7 +61,7 @@ def _publisher(url: str) -> Redis:
 
 
 async def listen(url: str) -> AsyncIterator[News | Look | Missed]:
-    """All news there is, across any number of lost connections; ends only when it is cancelled."""
+    """All news, across lost connections, until cancelled."""
     pause_s = RECONNECT_S_MIN
     while True:
         try:
@@ -79,7 +76,7 @@ async def listen(url: str) -> AsyncIterator[News | Look | Missed]:
 
 
 async def _listen_once(url: str) -> AsyncIterator[News | Look | Missed]:
-    """News until the connection is lost. Redis-py must not reconnect by itself: what was missed would go unseen."""
+    """News until the connection is lost; redis-py must not reconnect by itself, which would hide a gap."""
     client = redis_asyncio.from_url(
         url, retry=Retry(NoBackoff(), 0), socket_connect_timeout=PROBE_S, socket_timeout=PROBE_S, decode_responses=True
     )
@@ -101,7 +98,7 @@ async def _listen_once(url: str) -> AsyncIterator[News | Look | Missed]:
 
 
 def _heard(message: dict[str, Any]) -> News | Look | Missed | None:
-    """None: nothing that matters, such as the answer to a probe."""
+    """None for messages without news."""
     if message["type"] == "subscribe":
         return Missed()
     if message["type"] != "message":

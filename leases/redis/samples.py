@@ -1,7 +1,5 @@
-"""A node's last minute and who holds its leases, in Redis: sent each second, dropped seconds after the node has ended.
-
-Nothing depends on it. Where Redis is away the page shows no figures, and nodes go on.
-"""
+"""A node's last minute and lease holders in Redis, sent each second, dropped soon after the node ends. Nothing depends
+on it."""
 
 import logging
 import math
@@ -28,17 +26,14 @@ REDIS_S_MAX = 0.5
 
 
 def open_client(url: str) -> redis_asyncio.Redis:
-    """For a node, which sends its samples by `publish`."""
+    """A client for `publish`."""
     return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
 
 
 async def publish(
     client: redis_asyncio.Redis, node: str, sample: Sample, held: str = "", lease_s: float = 0.0, totals: str = ""
 ) -> bool:
-    """Send the node's newest second, and who holds its leases, until they end. False: Redis did not answer.
-
-    `totals` are its counts since it began (`leases.totals`).
-    """
+    """Sends the newest second, holders and `totals` (`leases.totals`). False: Redis did not answer."""
     key = _key(node)
     try:
         async with client.pipeline(transaction=True) as pipe:
@@ -59,7 +54,7 @@ async def publish(
 
 
 def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
-    """The last minute of each of these nodes that sends samples; empty where Redis does not answer."""
+    """The last minute of each of these nodes; empty without Redis."""
     names = sorted(nodes)
     if not names:
         return {}
@@ -79,7 +74,7 @@ def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
 
 
 def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...]]]:
-    """By node the incarnation that told it, and who holds its leases; empty where Redis does not answer."""
+    """Incarnation and holders by node; empty without Redis."""
     names = sorted(set(nodes))
     if not names:
         return {}
@@ -92,7 +87,7 @@ def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...
 
 
 def read_totals(nodes: Iterable[str]) -> dict[str, Totals]:
-    """The counts of each of these nodes that sends some; empty where Redis does not answer."""
+    """The counts of each of these nodes; empty without Redis."""
     names = sorted(set(nodes))
     if not names:
         return {}

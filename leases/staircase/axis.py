@@ -1,11 +1,10 @@
-"""Time as places from 0 to 100: stretched where much happens, long waits folded.
+r"""Time as places from 0 to 100: stretched where much happens, long waits folded.
 
-A change takes four steps of milliseconds, and then waits half a minute for a dead node. On an even axis one sees the
-wait and nothing else. Here each stretch between two moments is as wide as the logarithm of its length, even within
-itself; one of seconds is a *fold*, and says how long it is:
+A change takes four steps of milliseconds, and then waits half a minute for a dead node. So a stretch is as wide as the
+logarithm of its length, and one of seconds is a *fold*:
 
     published v7   n1 n2 n3   drained          29 s                published v8
-    |--------------|--|--|----|-------------/\\/-------------------|
+    |--------------|--|--|----|-------------/\/-------------------|
     0                                                            100
 """
 
@@ -27,7 +26,7 @@ WIDTH = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A stretch of `seconds` from `x` to `x + width`, drawn narrower than what is around it."""
+    """A stretch of `seconds` from `x` to `x + width`, drawn narrower."""
 
     x: float
     width: float
@@ -42,14 +41,12 @@ class Axis:
     places: tuple[float, ...]
 
     def place(self, time: float) -> float:
-        """Where `time` is, from 0 to 100."""
         at = min(max(bisect_right(self.times, time), 1), len(self.times) - 1)
         left, right = self.times[at - 1], self.times[at]
         share = min(max((time - left) / (right - left), 0.0), 1.0)
         return round(self.places[at - 1] + share * (self.places[at] - self.places[at - 1]), 2)
 
     def folds(self) -> list[Fold]:
-        """The stretches of seconds."""
         stretches = pairwise(zip(self.times, self.places, strict=True))
         return [
             Fold(round(x, 2), round(to_x - x, 2), round(to_time - time, 1))
@@ -59,7 +56,7 @@ class Axis:
 
 
 def axis(moments: Iterable[float], *, start: float, end: float) -> Axis:
-    """The axis of a window, `start` before `end`, in which something happened at these `moments`."""
+    """The axis of a window with events at `moments`."""
     times = _apart(sorted({moment for moment in moments if start < moment < end}), start, end)
     widths = [LEAST + log2(1 + (right - left) / GRAIN_S) for left, right in pairwise(times)]
     places, place = [0.0], 0.0
@@ -70,7 +67,7 @@ def axis(moments: Iterable[float], *, start: float, end: float) -> Axis:
 
 
 def _apart(moments: list[float], start: float, end: float) -> list[float]:
-    """The window's ends, and the moments between them that are a little apart from each other; of many not all."""
+    """The window's ends, and some moments between them that are apart."""
     kept = [start]
     for moment in moments[:: -(-len(moments) // MOMENTS_MAX) or 1]:
         if moment - kept[-1] >= GRAIN_S / 5 and end - moment >= GRAIN_S / 5:

@@ -1,17 +1,15 @@
-"""A window of time as values. Times are seconds since 1970 on the database's clock.
+"""A window of time as values, kept as JSON with its change. Times are seconds since 1970 on the database's clock.
 
-    Use       n1 leased v7 of a table from 3.1 to 9.4, and gave it back
-    Version   v7 was published at 3.0; in it the index is write-only
-    Mark      n2 was killed at 5.0
-    Second    the second that ended at 4: 400 statements, p99 9 ms
-    Work      change 12 moved tables from 2.9 to 9.5
-
-As JSON they are kept with the change that they are about, long after the rows they were read from have gone.
+Use       n1 leased v7 of a table from 3.1 to 9.4, and released it
+Version   v7 was published at 3.0; in it the index is write-only
+Mark      n2 was killed at 5.0
+Second    the second that ended at 4: 400 statements, p99 9 ms
+Work      change 12 moved tables from 2.9 to 9.5
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -23,7 +21,7 @@ SECONDS_MAX = 600
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """`node` leased `version` from `began` to `ended` (None: it still does, until `until` at most)."""
+    """`node` leased `version` from `began` to `ended` (None: still, until `until` at most)."""
 
     node: str
     version: int
@@ -33,17 +31,16 @@ class Use:
 
     @property
     def ran_out(self) -> bool:
-        """Nobody gave it back: it was over when its time was."""
+        """It expired."""
         return self.ended is not None and self.ended >= self.until
 
     def lasts(self, start: float) -> bool:
-        """It was not over at `start`."""
         return self.ended is None or self.ended > start
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """`phase` is the state in which it is drawn; `moving` are its elements that are neither public nor absent."""
+    """`phase` is the drawn state; `moving` are elements neither public nor absent."""
 
     version: int
     published_at: float
@@ -53,10 +50,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something happened to a node: "killed", "frozen", "thawed", "silent", "joined", .. (`MARKS`).
-
-    `table_id`: to its lease on that table alone; None: to the node.
-    """
+    """Something happened to a node (`MARKS`), or with `table_id` to its lease on that table."""
 
     at: float
     kind: str
@@ -64,7 +58,7 @@ class Mark:
     table_id: int | None = None
 
     def concerns(self, table_ids: Container[int]) -> bool:
-        """True of what is marked in the lanes of these tables."""
+        """True of marks in the lanes of these tables."""
         return self.table_id is None or self.table_id in table_ids
 
 
@@ -89,7 +83,7 @@ RISES = frozenset({"thawed", "back", "joined"})
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The second that ended at `at`, of all nodes together: p50 over their statements, p99 of the slowest node."""
+    """The second that ended at `at`, of all nodes: p50 over their statements, p99 of the slowest node."""
 
     at: float
     statements_per_s: float
@@ -99,7 +93,7 @@ class Second:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A change that moved tables of the picture. `ended` is None while it is under way."""
+    """A change that moved tables of the picture. `ended` is None while under way."""
 
     change: int
     began: float
@@ -109,10 +103,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A table's versions and uses in the window, the version in force at its start included.
-
-    Without leases (`coordination = 'hash'`) nobody knows which node used what.
-    """
+    """A table's versions and uses in the window. Without leases the uses are unknown."""
 
     table_id: int
     name: str
@@ -121,7 +112,7 @@ class Walk:
     has_leases: bool = True
 
     def versions_since(self, start: float) -> tuple[Version, ...]:
-        """Those published after `start`, the one in force then, and those that were used then."""
+        """Versions published after `start`, and those in force or used then."""
         used = {use.version for use in self.uses if use.lasts(start)}
         before = max((one.version for one in self.versions if one.published_at <= start), default=0)
         return tuple(
@@ -129,10 +120,7 @@ class Walk:
         )
 
     def followed_by(self, later: Walk, *, at: float) -> Walk:
-        """The same and what came `later`, after `at`: a use that lasted on has the end that it has by now.
-
-        One of which nothing is known any more, its record having been deleted since, is drawn until then.
-        """
+        """The same and what came `later`, after `at`: lasting uses get their later end, unknown ones end there."""
         known = {one.version for one in self.versions}
         kept = (replace(use, ended=at) if use.ended is None else use for use in self.uses)
         uses = {(use.node, use.version, use.began): use for use in (*kept, *later.uses)}
@@ -146,11 +134,8 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A window of time. `is_live`: it ends now, and grows.
-
-    `is_partial`: it was read so late that some of its leases and seconds may have gone. `calm_since`: before its change
-    no other one moved from then on.
-    """
+    """A window of time. `is_live`: it grows. `is_partial`: it was read late. `calm_since`: no earlier change moved
+    from then on."""
 
     start: float
     end: float
@@ -163,12 +148,11 @@ class Facts:
     calm_since: float = 0.0
 
     def of_table(self, table_id: int) -> Facts:
-        """The same with no other table."""
         walks = tuple(walk for walk in self.walks if walk.table_id == table_id)
         return replace(self, walks=walks, marks=tuple(mark for mark in self.marks if mark.concerns({table_id})))
 
     def since(self, start: float) -> Facts:
-        """The part of the window after `start`. Marks of before stay: they say who was down then."""
+        """The part after `start`, with earlier marks: nodes may be down then."""
         if start <= self.start:
             return self
         walks = tuple(
@@ -189,7 +173,7 @@ class Facts:
         )
 
     def followed_by(self, later: Facts) -> Facts:
-        """This window and a later one of the same tables, which begins where it ends, as one."""
+        """This window and a later one of the same tables, which begins where it ends."""
         after = {walk.table_id: walk for walk in later.walks}
         seen = {one.at for one in self.seconds}
         return replace(
@@ -205,7 +189,7 @@ class Facts:
         )
 
     def until(self, end: float) -> Facts:
-        """The part of the window before `end`, as it was then."""
+        """The part before `end`, as it was then."""
         if end >= self.end:
             return self
         walks = tuple(
@@ -226,7 +210,6 @@ class Facts:
 
 
 def to_json(facts: Facts) -> Json:
-    """The facts as they are kept: JSON values only."""
     return asdict(replace(facts, seconds=thinned(facts.seconds)))
 
 
@@ -255,21 +238,17 @@ def from_json(kept: Mapping[str, Any]) -> Facts:
 
 
 def thinned(seconds: Sequence[Second], most: int = SECONDS_MAX) -> tuple[Second, ...]:
-    """At most about `most` seconds: each stands for several neighbours, with their mean and their worst p99."""
+    """About `most` seconds, each for several neighbours, with mean and worst p99."""
     each = -(-len(seconds) // most) or 1
     return tuple(together(seconds[at : at + each]) for at in range(0, len(seconds), each))
 
 
 def together(seconds: Sequence[Second]) -> Second:
-    """Several seconds as one: rate and p50 on average, p99 at worst, as of the last."""
+    """Several seconds as one."""
+    known = [value for value in (one.p50_ms for one in seconds) if value is not None]
     return Second(
         seconds[-1].at,
         round(fmean(one.statements_per_s for one in seconds), 1),
-        _mean(one.p50_ms for one in seconds),
+        round(fmean(known), 3) if known else None,
         max((one.p99_ms for one in seconds if one.p99_ms is not None), default=None),
     )
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(fmean(known), 3) if known else None

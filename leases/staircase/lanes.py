@@ -6,7 +6,7 @@
         [v6=========]
     n3  [v6///////////////]       n3 was killed: hatched until its lease ended
 
-Of many nodes there are counts, how many used each version when, and lanes of the laggards alone.
+Of many nodes there are counts for each version, and lanes of the laggards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SLICES = 120
 
 
 class Look(NamedTuple):
-    """The look of a version: the state `phase`, which is that of the element `of`, where several move."""
+    """The look of a version: state `phase`, of element `of` where several move."""
 
     phase: str
     of: str
@@ -34,7 +34,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A use, `step` steps up (0: the oldest version shown), from `x` on. `ended` is None while it lasts."""
+    """A use, `step` steps up (0: the oldest version), from `x` on. `ended` is None while it lasts."""
 
     version: int
     phase: str
@@ -49,7 +49,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A part of a bar in which the node did not answer (`kind`: killed, frozen, ..); it counts until `until`."""
+    """A part of a bar in which the node did not answer (`kind`), counting until `until`."""
 
     kind: str
     step: int
@@ -75,7 +75,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """From `x` on `nodes` nodes used the version; `share` is that of the most there were at once."""
+    """From `x` on `nodes` nodes used the version; `share` is relative to the most at once."""
 
     x: float
     width: float
@@ -85,8 +85,6 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The nodes that used a version, counted over time."""
-
     version: int
     phase: str
     of: str
@@ -95,7 +93,7 @@ class Count:
 
 
 def lanes(walk: Walk, marks: Sequence[Mark], axis: Axis) -> list[Lane]:
-    """A lane for each node, by name; of many nodes those of the laggards, and of nodes that something happened to."""
+    """A lane for each node; of many nodes those of laggards and marked nodes."""
     by_node = uses_by_node(walk)
     shown = by_node if len(by_node) <= LANES_MAX else laggards(walk, marks, axis)
     steps = {version.version: step for step, version in enumerate(walk.versions)}
@@ -103,7 +101,7 @@ def lanes(walk: Walk, marks: Sequence[Mark], axis: Axis) -> list[Lane]:
 
 
 def counts(walk: Walk, axis: Axis) -> list[Count]:
-    """For each version how many nodes used it when; nothing where each node has a lane of its own."""
+    """Nodes by version over time, where not each node has a lane."""
     by_node = uses_by_node(walk)
     if len(by_node) <= LANES_MAX:
         return []
@@ -111,13 +109,13 @@ def counts(walk: Walk, axis: Axis) -> list[Count]:
 
 
 def looks(walk: Walk) -> dict[int, Look]:
-    """For each version its phase, and the element whose state that is."""
+    """For each version its phase, and the element with that state."""
     of = drawn((version.phase, version.moving) for version in walk.versions)
     return {version.version: Look(version.phase, name) for version, name in zip(walk.versions, of, strict=True)}
 
 
 def uses_by_node(walk: Walk) -> dict[str, list[Use]]:
-    """The uses of versions that are shown, by node, in order."""
+    """The uses of shown versions, by node, in order."""
     known = {version.version for version in walk.versions}
     found: dict[str, list[Use]] = {}
     for use in sorted(walk.uses, key=lambda use: (use.began, use.version)):
@@ -141,7 +139,7 @@ def laggards(walk: Walk, marks: Sequence[Mark], axis: Axis) -> set[str]:
 
 
 def falls(marks: Iterable[Mark], end: float) -> dict[str, list[tuple[float, float, str]]]:
-    """By node, from when to when it did not answer, and why; one that did not come back: until `end`."""
+    """By node, when it did not answer, and why; one that did not come back: until `end`."""
     found: dict[str, list[tuple[float, float, str]]] = {}
     since: dict[str, Mark] = {}
     for mark in sorted(marks, key=lambda mark: mark.at):
@@ -182,13 +180,13 @@ def _lane(
 
 
 def _span(axis: Axis, left: float, right: float) -> tuple[float, float]:
-    """Where it is and how wide; what is over at once can be seen all the same."""
+    """Place and width, wide enough to be seen."""
     x = axis.place(left)
     return x, round(max(axis.place(right) - x, 0.15), 2)
 
 
 def _count(walk: Walk, version: int, look: Look, axis: Axis, nodes: int) -> Count:
-    """The number in each slice is that at its end; slices alike are one."""
+    """A slice has the number at its end; equal slices are one."""
     end = axis.times[-1]
     spans = [
         (axis.place(use.began), axis.place(end if use.ended is None else use.ended))

@@ -1,10 +1,9 @@
-"""The one state in which each version of a table is drawn: that of what its change moves.
+"""The one state in which each version of a table is drawn: that of the element that has furthest to go.
 
     v6 absent    v7 delete-only    v8 write-only     v9 public     CREATE INDEX
     v9 public    v10 write-only    v11 delete-only   v12 absent    DROP INDEX
 
-Where elements are on their way it is the one that has furthest to go. A version at rest shows what became of the
-elements of the change that ended with it, or, where none is known, what the next change finds of its own.
+A version at rest shows the outcome of the change that ended with it, or else how the next change finds its elements.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Name = tuple[str, int]
 
 
 def phases(bodies: Sequence[Descriptor]) -> list[str]:
-    """The state in which each of these versions, oldest first, is drawn."""
+    """The state of each of these versions, oldest first."""
     states = [_states(body) for body in bodies]
     moving = [moving_elements(body) for body in bodies]
     at_rest = [body.state is State.PUBLIC and not elements for body, elements in zip(bodies, moving, strict=True)]
@@ -42,7 +41,7 @@ def phases(bodies: Sequence[Descriptor]) -> list[str]:
 
 
 def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
-    """The state of a version in which elements move, or the table itself: that of what has furthest to go."""
+    """The state of a version in which elements move, or the table itself."""
     if table_state != State.PUBLIC.value:
         return table_state
     if any(element["filling"] for element in moving):
@@ -52,10 +51,8 @@ def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
 
 
 def drawn(versions: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
-    """For versions, each with its phase and its elements that move: the name of the one whose state the phase is.
-
-    Empty where all versions together have only one that moves, and for a version at rest.
-    """
+    """The name of each version's element with its phase, given phase and moving elements; empty where only one moves,
+    and at rest."""
     shown = list(versions)
     names = {_name(element) for _, moving in shown for element in moving}
     return [_name_drawn(phase, moving) if len(names) > 1 else "" for phase, moving in shown]
@@ -67,13 +64,11 @@ def _name_drawn(phase: str, moving: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name(element: Mapping[str, Any]) -> str:
-    """A placement has none, but for its number."""
     name = str(element["name"])
     return Sentence("placement {name}", name=name) if element["element"] == "placement" else name
 
 
 def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
-    """The elements that are on their way: neither public nor absent."""
     return [
         {
             "element": kind,
@@ -87,20 +82,16 @@ def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
 
 
 def _elements(descriptor: Descriptor) -> Iterator[tuple[str, AnyElement]]:
+    # its sides of foreign keys, one for a self-reference
+    both = {one.partner for one in descriptor.foreign_keys if one.references == descriptor.table_id}
     kinds: dict[str, Sequence[AnyElement]] = {
         "column": descriptor.columns,
         "index": descriptor.indexes,
         "constraint": [one for one in descriptor.constraints if one.rule not in LINKS],
-        "foreign key": _links(descriptor),
+        "foreign key": [*descriptor.foreign_keys, *(one for one in descriptor.referenced_by if one.id not in both)],
         "placement": descriptor.placements,
     }
     return ((kind, e) for kind, elements in kinds.items() for e in elements)
-
-
-def _links(descriptor: Descriptor) -> list[Constraint]:
-    """Its sides of foreign keys; one for a foreign key of which it bears both."""
-    both = {one.partner for one in descriptor.foreign_keys if one.references == descriptor.table_id}
-    return [*descriptor.foreign_keys, *(one for one in descriptor.referenced_by if one.id not in both)]
 
 
 def _states(descriptor: Descriptor) -> dict[Name, State]:
@@ -117,7 +108,7 @@ def _states(descriptor: Descriptor) -> dict[Name, State]:
 def _moved_until_rest(
     numbers: Iterable[int], states: Sequence[Mapping[Name, State]], at_rest: Sequence[bool]
 ) -> set[Name]:
-    """The elements that move from the first of these versions, in either direction, to the next one at rest."""
+    """The elements that move from the first of these versions to the next one at rest."""
     own: set[Name] = set()
     for here, there in pairwise(numbers):
         one, other = states[here], states[there]

@@ -1,7 +1,5 @@
-"""The picture of a window as the page draws it: bars, hatches, marks, waits, curves and sentences, each at its place.
-
-x is in hundredths of the picture's width, y and heights in letters (em), so that it fits a phone and a projector alike.
-"""
+"""The picture of a window: bars, hatches, marks, waits, curves and sentences, each at its place. x is in hundredths of
+the width, y and heights in em."""
 
 from __future__ import annotations
 
@@ -42,17 +40,25 @@ HEARTBEAT_LATE_S = 5.0
 
 
 def picture(facts: Facts) -> Json:
-    """Everything that is drawn. Without a table there is nothing to draw."""
+    """Everything that is drawn; nothing without a table."""
     everybody = facts.walks
     facts = replace(_news_only(facts), walks=tuple(without_passing_jobs(walk, facts.end) for walk in everybody))
     scale = axis(_moments(facts), start=facts.start, end=facts.end)
+    # folds, with lengths where there is room
+    free, half = 0.0, LENGTH_LETTERS * LETTER / 2
+    folds: list[Json] = []
+    for one in scale.folds():
+        middle = round(one.x + one.width / 2, 2)
+        is_named = middle - half >= free and middle + half <= WIDTH
+        free = middle + half if is_named else free
+        folds.append(asdict(one) | {"middle": middle, "is_named": is_named})
     return {
         "is_live": facts.is_live,
         "is_partial": facts.is_partial,
         "start": iso(facts.start),
         "end": iso(facts.end),
         "tables": [_table(*walks, facts.marks, scale) for walks in zip(facts.walks, everybody, strict=True)],
-        "folds": _folds(scale),
+        "folds": folds,
         "ticks": _ticks(facts, scale),
         "works": [_work(facts, scale, number) for number in range(len(facts.works))],
         "rates": asdict(plots.plot(facts.seconds, scale, (plots.rate,))),
@@ -73,7 +79,7 @@ def iso(time: float) -> str:
 
 
 def _news_only(facts: Facts) -> Facts:
-    """Without marks that say what others say: a node that was killed is silent, and is back by joining."""
+    """Without redundant marks: a killed node is silent, and joining brings it back."""
     down: set[str] = set()
     kept: list[Mark] = []
     marks = sorted(facts.marks, key=lambda mark: mark.at)
@@ -96,11 +102,7 @@ def _explains(fall: Mark, silence: Mark) -> bool:
 
 
 def _moments(facts: Facts) -> Iterable[float]:
-    """The moments that the axis makes room for.
-
-    Of many nodes that come to a version, or leave it, one after the other: the first and the last, so that a hundred
-    need no more room than a few.
-    """
+    """The moments that the axis makes room for; of many nodes at a version the first and the last."""
     for work in facts.works:
         yield from (moment for moment in (work.began, work.ended) if moment is not None)
     yield from (mark.at for mark in facts.marks)
@@ -114,7 +116,7 @@ def _moments(facts: Facts) -> Iterable[float]:
 
 
 def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
-    """A table's lanes; what is summed up is of `every` node."""
+    """A table's lanes; sums are of `every` node."""
     marks = [mark for mark in marks if mark.concerns({walk.table_id})]
     shown_as = looks(walk)
     flags = _flags(walk.versions, shown_as, scale)
@@ -152,12 +154,13 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
 
 
 def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json:
-    """A lane's bars climb from its lower edge, where the oldest version lies, up to `head` below its upper one."""
+    """Bars climb from the lower edge, the oldest version, to `head` below the upper."""
     step = rise / max(versions - 1, 1)
 
     def at(number: int) -> float:
         return round(y + head + PAD + rise - number * step, 2)
 
+    following = [*(mark.x for mark in lane.marks[1:]), WIDTH][: len(lane.marks)]
     return {
         "node": lane.node,
         "y": y,
@@ -167,15 +170,23 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
             for bar, room in zip(lane.bars, _rooms(lane, step), strict=True)
         ],
         "gaps": [
-            asdict(gap) | {"y": at(gap.step), "until": iso(gap.until), "label": _gap_label(gap.width)}
+            asdict(gap)
+            | {
+                "y": at(gap.step),
+                "until": iso(gap.until),
+                "label": "long" if gap.width / LETTER >= 34 else "short" if gap.width / LETTER >= 16 else "",
+            }
             for gap in lane.gaps
         ],
-        "marks": _marks(lane),
+        "marks": [
+            asdict(mark) | {"at": iso(mark.at), "is_named": after - mark.x > LETTER * (len(mark.kind) + 4)}
+            for mark, after in zip(lane.marks, following, strict=True)
+        ],
     }
 
 
 def _rooms(lane: Lane, step: float) -> list[float]:
-    """The widths that words have in the bars: each ends where the next bar, or the hatch of a dead node, covers it."""
+    """The widths for words in bars, up to the next bar or a dead node's hatch."""
     following = [*lane.bars[1:], None]
     covered = [
         bar.width if later is None or (later.step - bar.step) * step >= BAR else min(bar.width, later.x - bar.x)
@@ -188,37 +199,20 @@ def _rooms(lane: Lane, step: float) -> list[float]:
 
 
 def _label(bar: Bar, room: float) -> str:
-    """The text that fits into the `room` of a bar: version and state, the version, or nothing."""
     letters = room / LETTER
     short = len(f"v{bar.version}") + 1
     return "long" if letters >= short + _letters(bar) else "short" if letters >= short else ""
 
 
 def _letters(look: Look | Bar) -> int:
-    """Of the words for a look: a state that is one of several elements' is never named without its element."""
+    """The words for a look: a state of one of several elements is named with its element."""
     words = FILLING_LETTERS if look.phase == "reorganising" else STATE_LETTERS
     return words + (len(look.of) + 1 if look.of else 0)
 
 
-def _gap_label(width: float) -> str:
-    return "long" if width / LETTER >= 34 else "short" if width / LETTER >= 16 else ""
-
-
-def _marks(lane: Lane) -> list[Json]:
-    """The words of a mark are left out where they would lie over the next one's."""
-    following = [*(mark.x for mark in lane.marks[1:]), WIDTH][: len(lane.marks)]
-    return [
-        asdict(mark) | {"at": iso(mark.at), "is_named": after - mark.x > LETTER * (len(mark.kind) + 4)}
-        for mark, after in zip(lane.marks, following, strict=True)
-    ]
-
-
 def _flags(versions: Sequence[Version], shown_as: Mapping[int, Look], scale: Axis) -> list[Json]:
-    """The versions that were published in the window, each in the lowest row with room for its words.
-
-    Where no row has room for them all it is the version alone, and nothing where there is none for that either: the
-    line is drawn all the same. Words that would leave the picture stand before their line.
-    """
+    """The published versions, each in the lowest row with room for its words, for its number, or for nothing. Words
+    that would leave the picture stand before their line."""
     free = [0.0] * FLAG_ROWS
     flags = []
     for version in versions:
@@ -251,23 +245,9 @@ def _flags(versions: Sequence[Version], shown_as: Mapping[int, Look], scale: Axi
     return flags
 
 
-def _folds(scale: Axis) -> list[Json]:
-    """The stretches of seconds; their lengths are written where there is room, the earlier one's first."""
-    free, half = 0.0, LENGTH_LETTERS * LETTER / 2
-    folds: list[Json] = []
-    for one in scale.folds():
-        middle = round(one.x + one.width / 2, 2)
-        is_named = middle - half >= free and middle + half <= WIDTH
-        free = middle + half if is_named else free
-        folds.append(asdict(one) | {"middle": middle, "is_named": is_named})
-    return folds
-
-
 def _ticks(facts: Facts, scale: Axis) -> list[Json]:
-    """Times below the axis, where there is room: the window's ends first, then the ends of folds, then publishes.
-
-    No two touch where the picture is narrowest, or say the same.
-    """
+    """Times below the axis where there is room: the window's ends, ends of folds, publishes; never overlapping or
+    equal."""
     folds = [time for left, time in zip(scale.times, scale.times[1:], strict=False) if time - left >= 1]
     wanted = [facts.start, facts.end, *folds, *(one.published_at for walk in facts.walks for one in walk.versions)]
     exact = "milliseconds" if facts.end - facts.start < BRIEF_S else "seconds"
@@ -292,7 +272,7 @@ def _work(facts: Facts, scale: Axis, number: int) -> Json:
 
 
 def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
-    """The lanes in a sentence: how many versions at once, and the longest wait, for whom."""
+    """The lanes in a sentence: versions at once, and the longest wait."""
     waits = []
     for newer in walk.versions[1:]:
         last = last_to_leave(walk.uses, version=newer.version, since=newer.published_at)
@@ -312,7 +292,7 @@ def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
 
 
 def _way(walk: Walk) -> Json:
-    """The way of those that went, and their number; where none did, as a load comes for one only: of the last users."""
+    """The number and way of nodes that were waited for; else of the last users."""
     used = {node: {use.version for use in uses} for node, uses in uses_by_node(walk).items()}
     last = max((version for versions in used.values() for version in versions), default=None)
     went = [versions for versions in used.values() if len(versions) > 1]
@@ -322,7 +302,7 @@ def _way(walk: Walk) -> Json:
 
 
 def most_at_once(walk: Walk) -> int:
-    """The most versions that were in use at one time (L2 allows two)."""
+    """The most versions in use at one time (L2 allows two)."""
     edges = sorted(
         [(use.began, 1, use.version) for use in walk.uses]
         + [(use.ended, 0, use.version) for use in walk.uses if use.ended is not None]
@@ -336,7 +316,7 @@ def most_at_once(walk: Walk) -> int:
 
 
 def _legend(walk: Walk, shown_as: Mapping[int, Look]) -> list[Json]:
-    """The element in whose state each version is drawn, where several move; versions alike in a row are one line."""
+    """The element of each version's state, where several move."""
     if not any(look.of for look in shown_as.values()):
         return []
     alike = [(look, list(of)) for look, of in groupby(shown_as, key=lambda version: shown_as[version])]
@@ -344,7 +324,7 @@ def _legend(walk: Walk, shown_as: Mapping[int, Look]) -> list[Json]:
 
 
 def _twin(walk: Walk, shown: Sequence[str]) -> Json:
-    """The lanes as a table: a row for each node, a column for each version, from when to when."""
+    """The lanes as a table: nodes by versions."""
     by_node = uses_by_node(walk)
     return {
         "versions": [asdict(one) | {"published_at": iso(one.published_at)} for one in walk.versions],

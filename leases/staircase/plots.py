@@ -1,4 +1,4 @@
-"""Statements a second and latencies on the axis of the lanes. A second that nobody recorded is a gap, not a zero."""
+"""Statements a second and latencies on the axis of the lanes. Unrecorded seconds are gaps, not zeros."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Figure = Callable[[Second], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A figure over time, as points "x,y" of polylines: x from 0 to 100, y from 0 (above) to 100."""
+    """Points "x,y" of polylines: x from 0 to 100, y from 0 (above) to 100."""
 
     name: str
     lines: tuple[str, ...]
@@ -30,7 +30,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Curves under one scale, whose upper edge is `top`."""
+    """Curves under one scale up to `top`."""
 
     top: float
     curves: tuple[Curve, ...]
@@ -56,11 +56,8 @@ def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Pl
 
 
 def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]:
-    """Figures while changes moved tables, and while none did; None where there is none. Of rates only seconds count in
-    which clients ran: without clients nothing is slower.
-
-    `were_short`: no second lies within a change because each was over within one, not because nobody recorded it.
-    """
+    """Figures while changes moved tables, and while none did; None without any. Only seconds with clients count.
+    `were_short`: changes lasted less than a second."""
     during = [one for one in seconds if _is_within(one, works)]
     before = [one for one in seconds if not _is_within(one, works)]
     return {
@@ -78,10 +75,7 @@ def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """So many seconds: p50 and p99 of their statements on average, p99 at worst, and how many ran a second.
-
-    Only the `busy` ones count, in which clients ran.
-    """
+    """So many `busy` seconds: mean p50 and p99, worst p99, statements a second."""
 
     seconds: int
     p50: float | None
@@ -93,10 +87,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The seconds before a change began, and those while it moved tables; what came after it is in neither.
-
-    `was_calm`: no other change moved in the last second before it.
-    """
+    """The seconds before a change and during it. `was_calm`: no other change moved in the second before."""
 
     before: Span
     during: Span
@@ -104,7 +95,7 @@ class Beside:
 
 
 def beside(seconds: Sequence[Second], work: Work, calm_since: float = 0.0) -> Beside:
-    """The statements before one change, from when no other one moved any more (`calm_since`), and during it."""
+    """The statements before one change, from `calm_since` on, and during it."""
     return Beside(
         _span([one for one in seconds if calm_since <= one.at - 1 and one.at <= work.began]),
         _span([one for one in seconds if _is_within(one, [work])]),
@@ -123,13 +114,13 @@ def _with_clients(seconds: Sequence[Second]) -> list[Second]:
 
 
 def rows(seconds: Sequence[Second]) -> list[Second]:
-    """The table twin: a few rows, each of several seconds."""
+    """The table twin: a few rows of several seconds."""
     each = -(-len(seconds) // TWIN_ROWS) or 1
     return [together(seconds[at : at + each]) for at in range(0, len(seconds), each)]
 
 
 def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
-    """The seconds between gaps of the recorder."""
+    """The seconds between gaps."""
     found: list[list[Second]] = []
     for one in seconds:
         if not found or one.at - found[-1][-1].at > GAP_S:
@@ -139,7 +130,7 @@ def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
 
 
 def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
-    """Seconds too close to be told apart on the axis are one."""
+    """Seconds too close on the axis are one."""
     groups: list[list[Second]] = []
     for one in stretch:
         if groups and axis.place(one.at) - axis.place(groups[-1][0].at) < WIDTH / POINTS_MAX:
@@ -152,16 +143,16 @@ def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
 def _curve(figure: Figure, stretches: Sequence[Sequence[Second]], axis: Axis, top: float) -> Curve:
     lines = []
     for stretch in stretches:
-        points = [(axis.place(one.at), _y(value, top)) for one in stretch if (value := figure(one)) is not None]
+        points = [
+            (axis.place(one.at), round(HEIGHT * (1 - value / top), 1) if top else HEIGHT)
+            for one in stretch
+            if (value := figure(one)) is not None
+        ]
         if len(points) == 1:
             points = [(round(x, 2), y) for lone, y in points for x in (lone - LONE / 2, lone + LONE / 2)]
         if points:
             lines.append(" ".join(f"{x},{y}" for x, y in points))
     return Curve(figure.__name__, tuple(lines))
-
-
-def _y(value: float, top: float) -> float:
-    return round(HEIGHT * (1 - value / top), 1) if top else HEIGHT
 
 
 def _known(figure: Figure, seconds: Sequence[Second]) -> list[float]:

@@ -1,12 +1,9 @@
-"""The seconds of a whole cluster, from the samples of its nodes.
-
-Nodes take their samples at moments of their own, by their own clocks. At each whole second every node counts with its
-newest sample, as long as that is not older than a sample may be. A node whose clock is far off does not count.
-"""
+"""The seconds of a cluster, from the samples of its nodes. At each whole second every node counts with its newest
+sample, unless too old or by a clock that is far off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, floor
 
 from leases.samples import SECONDS, Sample
@@ -19,7 +16,7 @@ BEHIND_S = 2.0 * SECONDS
 
 
 def seconds_of(reported: Mapping[str, Sequence[Sample]], now: float) -> dict[Second, int]:
-    """Each second of the samples, in order, with the number of nodes that reported it; `now`: the database's clock."""
+    """Each second in order, with the number of nodes that reported it; `now`: the database's clock."""
     ordered = [
         sorted((one for one in samples if now - BEHIND_S < one.at <= now + AHEAD_S), key=lambda sample: sample.at)
         for samples in reported.values()
@@ -29,25 +26,19 @@ def seconds_of(reported: Mapping[str, Sequence[Sample]], now: float) -> dict[Sec
         return {}
     found: dict[Second, int] = {}
     for at in range(ceil(min(every)), floor(max(every)) + 1):
-        newest = [one for samples in ordered if (one := _newest(samples, at)) is not None]
+        recent = ([one for one in samples if at - STALE_S < one.at <= at] for samples in ordered)
+        newest = [max(samples, key=lambda one: one.at) for samples in recent if samples]
         if newest:
-            found[_together(at, newest)] = len(newest)
+            # several nodes in one second: rates add up, p50 is weighted by statements, p99 is the slowest node's
+            weighed = [(one.statements_per_s, one.p50_ms) for one in newest if one.p50_ms is not None]
+            weight = sum(rate for rate, _ in weighed)
+            p50 = sum(rate * ms for rate, ms in weighed) / weight if weight else None
+            found[
+                Second(
+                    float(at),
+                    round(sum(one.statements_per_s for one in newest), 1),
+                    None if p50 is None else round(p50, 3),
+                    max((one.p99_ms for one in newest if one.p99_ms is not None), default=None),
+                )
+            ] = len(newest)
     return found
-
-
-def _newest(samples: Iterable[Sample], at: float) -> Sample | None:
-    """The sample that stands for a node at `at`."""
-    return max((one for one in samples if at - STALE_S < one.at <= at), key=lambda one: one.at, default=None)
-
-
-def _together(at: float, samples: Sequence[Sample]) -> Second:
-    """Several nodes in one second: rates add up, p50 is weighted by statements, p99 is the slowest node's."""
-    weighed = [(one.statements_per_s, one.p50_ms) for one in samples if one.p50_ms is not None]
-    weight = sum(rate for rate, _ in weighed)
-    p50 = sum(rate * ms for rate, ms in weighed) / weight if weight else None
-    return Second(
-        float(at),
-        round(sum(one.statements_per_s for one in samples), 1),
-        None if p50 is None else round(p50, 3),
-        max((one.p99_ms for one in samples if one.p99_ms is not None), default=None),
-    )

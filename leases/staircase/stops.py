@@ -1,7 +1,4 @@
-"""The moments of a window at which one may stop and look back: what happened, and who used which version then.
-
-What happened almost at once is one stop; of very many moments neighbours are.
-"""
+"""The moments of a window at which one may stop and look back; moments close together are one."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ STOPS_MAX = 80
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """`used` is what was so from then on: for each table its versions in use, and the nodes that used each."""
+    """`used`: for each table the versions in use from then on, and their nodes."""
 
     at: float
     x: float
@@ -35,7 +32,6 @@ def stops(facts: Facts, axis: Axis) -> list[Stop]:
 
 
 def _happened(facts: Facts) -> Iterator[tuple[float, Json]]:
-    """Everything within the window, with its time."""
     for at, one in _all(facts):
         if facts.start <= at <= facts.end:
             yield at, one
@@ -78,7 +74,7 @@ def _stop(group: Sequence[tuple[float, Json]], facts: Facts, axis: Axis) -> Stop
 
 
 def in_use(walk: Walk, at: float) -> list[Json]:
-    """The versions in use just after `at`, oldest first, each with its nodes."""
+    """The versions in use just after `at`, oldest first, with their nodes."""
     found: dict[int, set[str]] = {}
     for use in walk.uses:
         if use.began <= at and (use.ended is None or use.ended > at):

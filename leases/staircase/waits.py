@@ -2,10 +2,9 @@
 
     published v7  |=======================|
     n1 on v6      |==|
-    n2 on v6      |=========|                 the wait for nodes is n2's; what is left of the step's time is not
-                                              theirs: the database was busy, a transaction outlived its lease, ..
+    n2 on v6      |=========|                 the nodes' part of the wait; the rest is the database's or a transaction's
 
-The steps of a change and its lanes tell the same wait, since both ask here.
+Steps of a change and lanes show the same wait.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ LAG_S = 1.0
 
 
 def last_to_leave(uses: Iterable[Use], *, version: int, since: float) -> Use | None:
-    """The use of a version older than `version` that lasts longest after `since`; one that lasts still comes first."""
+    """The use of an older version than `version` that lasts longest after `since`."""
     older = [use for use in uses if use.version < version and use.lasts(since)]
     return max(older, key=lambda use: (use.ended is None, use.ended or 0.0), default=None)
 
 
 def without_passing_jobs(walk: Walk, end: float) -> Walk:
-    """The walk without jobs that are over at `end`, and were in nobody's way: a loader is no node that stays."""
+    """The walk without jobs that ended before `end` and blocked nothing."""
     published = {one.version: one.published_at for one in walk.versions}
 
     def stays(use: Use) -> bool:

@@ -33,7 +33,7 @@ def state_word(state: str) -> str:
 
 @register.filter
 def phase_word(phase: str) -> str:
-    """The state of a version in words, the same as that of an element in it."""
+    """The state of a version in words."""
     return str(FILLING_WORD if phase == "reorganising" else STATE_WORDS[phase])
 
 
@@ -59,7 +59,7 @@ def outcome_word(status: str) -> str:
 
 @register.filter
 def time_of_day(moment: str) -> str:
-    """A moment to the millisecond, UTC: what lies between two steps of a change."""
+    """A moment to the millisecond, UTC."""
     return datetime.fromisoformat(moment).astimezone(UTC).isoformat(timespec="milliseconds")[11:23]
 
 
