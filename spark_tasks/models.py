@@ -1,10 +1,10 @@
-"""Everything known of jobs on Spark, so that any worker can go on with one (X2, X3).
+"""Tables of jobs on Spark. Any worker can continue a job from its rows (X2, X3).
 
     ReorgRun     one reorganisation of one change: what, under which version, and the token of its chunks
     ReorgRange   a part of its key space with its mark: written in the same transaction as the pairs (R3)
-    ReorgPulse   what changes while it runs: progress, heartbeat, throttle, what is wanted of it
+    ReorgPulse   what changes while it runs: progress, heartbeat, throttle, requests
 
-The run's row is locked FOR SHARE by every chunk (R7), so nothing that changes often may stand in it.
+Every chunk locks the run's row FOR SHARE (R7), so it has nothing that changes often.
 """
 
 from django.db import models
@@ -14,7 +14,7 @@ from spark_tasks.runs.feedback import SLOWER_MS_MAX, THROUGHPUT_MIN
 
 
 class Kind(models.TextChoices):
-    """The work of a run. The values are the step kinds of a plan."""
+    """The work of a run, as a plan's step kinds."""
 
     FILL = "fill", _("fill")
     VERIFY = "verify", _("verify")
@@ -30,10 +30,7 @@ class RunState(models.TextChoices):
 
 
 class Wanted(models.TextChoices):
-    """Requests to a run while it runs.
-
-    `close` and `pause` are asked before the token moves, so that chunks stop beginning; the token shuts them out (R7).
-    """
+    """Requests to a run. `close` and `pause` come before the token moves, so that no chunk begins (R7)."""
 
     RUN = "run", _("run")
     PAUSE = "pause", _("pause")
@@ -41,7 +38,7 @@ class Wanted(models.TextChoices):
 
 
 class Job(models.Model):
-    """Columns in which every job keeps its attempts. See `spark_tasks.jobs.lifecycle`."""
+    """Columns of attempts (`spark_tasks.jobs.lifecycle`)."""
 
     state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
     attempt = models.IntegerField(_("attempt"), default=0, help_text="claims: pauses and takeovers begin new ones")
@@ -58,10 +55,8 @@ class Job(models.Model):
 
 
 class ReorgRun(Job):
-    """A reorganisation. At most one of a kind for a version of a change: starting it again finds it.
-
-    `violations` are the first of each kind, each with the `total` of its kind.
-    """
+    """A reorganisation, unique by change, kind and version. `violations` are the first of each kind, each with its
+    `total`."""
 
     change_id = models.BigIntegerField(_("change"))
     table_id = models.IntegerField(_("table"))
@@ -85,7 +80,7 @@ class ReorgRun(Job):
 
 
 class ReorgRange(models.Model):
-    """Keys low <= key < high of one storage, number `number` of its run, and the mark of its last chunk."""
+    """Keys low <= key < high of one storage, and the mark of the last chunk."""
 
     run = models.ForeignKey(ReorgRun, on_delete=models.CASCADE, related_name="ranges")
     number = models.IntegerField()
@@ -110,7 +105,7 @@ class ReorgRange(models.Model):
 
 
 class ReorgPulse(models.Model):
-    """The live side of a run. Neither `rows_done` nor `share` ever goes back, though the total is still counted."""
+    """The live side of a run. `rows_done` and `share` never go back."""
 
     run = models.OneToOneField(ReorgRun, on_delete=models.CASCADE, primary_key=True, related_name="pulse")
     wanted = models.CharField(max_length=8, choices=Wanted, default=Wanted.RUN)
@@ -136,8 +131,6 @@ class ReorgPulse(models.Model):
 
 
 class LoadJob(Job):
-    """A bulk load of a file into a table."""
-
     table_id = models.IntegerField()
     path = models.TextField()
     file = models.JSONField(default=dict, help_text="when the load began: size, time of the last change, digest")
@@ -153,10 +146,8 @@ class LoadJob(Job):
 
 
 class LoadMark(models.Model):
-    """Rows `first` to before `first + rows` of a load are in the table: committed with them.
-
-    No foreign key in the database: its check would read the job's row in a data transaction (T6).
-    """
+    """Rows `first` to `first + rows` are loaded, committed with this row. No foreign key: its check would read the job
+    in a data transaction (T6)."""
 
     job = models.ForeignKey(LoadJob, on_delete=models.CASCADE, related_name="marks", db_constraint=False)
     first = models.BigIntegerField()
@@ -170,7 +161,7 @@ class LoadMark(models.Model):
 
 
 class AuditJob(Job):
-    """The seven clauses judged over all pairs of a table, in one snapshot held for `snapshot_s` seconds."""
+    """The seven clauses over a table, in one snapshot of `snapshot_s` seconds."""
 
     table_id = models.IntegerField()
     versions = models.JSONField(default=list)

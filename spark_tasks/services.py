@@ -1,8 +1,5 @@
-"""Services for a change and its reorganisations: start one, see how it goes, close it.
-
-Starting is idempotent, so an executor that died between two steps just asks again. The message to the worker
-is only a hint: a lost one is sent again by the timetable (`tasks.resend_dead_runs`).
-"""
+"""Starts, observes, throttles, pauses and closes the reorganisations of a change. Starting is idempotent: a new
+executor just asks again. The timetable sends lost messages again (`tasks.resend_dead_runs`)."""
 
 import logging
 import time
@@ -33,12 +30,12 @@ Check = Callable[[Any], None]
 
 
 class CannotClose(Exception):
-    """Sessions that hold the run's row would not end, so it can be neither closed nor paused."""
+    """Sessions that hold the run's row do not end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A run as people and the executor see it. `rows_total` is an estimate until `is_exact`; `seconds` at its end."""
+    """The state of a run. `rows_total` is an estimate until `is_exact`."""
 
     state: str
     kind: str
@@ -64,10 +61,8 @@ class RunStatus:
 
 
 def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mapping[str, Any]], version: int) -> int:
-    """The run of this step of a change, started now or before. Each of `elements` is {"kind", "id", "name"}.
-
-    Raises `NotReorganised`.
-    """
+    """The run of this step of a change, started now or before. Raises `NotReorganised`. Each of `elements` is {"kind",
+    "id", "name"}."""
     elements_of(elements)
     with control_transaction():
         run, _ = ReorgRun.objects.get_or_create(
@@ -76,27 +71,21 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
             version=version,
             defaults={"table_id": table_id, "elements": [dict(element) for element in elements]},
         )
-        ReorgPulse.objects.get_or_create(run=run, defaults=_target_of(change_id))
+        names = ("slower_ms_max", "throughput_min")
+        last = ReorgPulse.objects.filter(run__change_id=change_id).order_by("-run_id").values(*names).first()
+        ReorgPulse.objects.get_or_create(run=run, defaults=dict(last or {}))
         if run.state == RunState.WAITING:
             transaction.on_commit(lambda: send_run(run.id), robust=True)
     return int(run.id)
 
 
-def _target_of(change_id: int) -> dict[str, float]:
-    """The target of a new run: that of the last one of its change."""
-    names = ("slower_ms_max", "throughput_min")
-    last = ReorgPulse.objects.filter(run__change_id=change_id).order_by("-run_id").values(*names).first()
-    return dict(last or {})
-
-
 def send_run(run_id: int) -> None:
-    """Sending again is harmless: a run that is alive, or has ended, is not claimed."""
     send_hint(celery_app().signature("spark_tasks.tasks.reorganise").apply_async, run_id, "run")
 
 
 @dataclass(frozen=True, slots=True)
 class RangeCounts:
-    """The ranges of a run, counted; `unread` are those whose rows are only estimated."""
+    """The ranges of a run, counted; `unread`: only estimated."""
 
     total: int
     done: int
@@ -104,7 +93,7 @@ class RangeCounts:
 
 
 def range_counts(run: ReorgRun) -> RangeCounts:
-    """A verification tells of rows before it has read all of a range; a fill does not."""
+    """Counts ranges; a verification reports rows before it has read all of a range."""
     is_read = {} if run.kind == Kind.VERIFY else {"rows_done": 0}
     unread = Count("pk", filter=Q(is_done=False, **is_read))
     found = run.ranges.aggregate(total=Count("pk"), done=Count("pk", filter=Q(is_done=True)), unread=unread)
@@ -112,7 +101,7 @@ def range_counts(run: ReorgRun) -> RangeCounts:
 
 
 def run_status(run_id: int) -> RunStatus:
-    """Where a run stands. Raises `ReorgRun.DoesNotExist`."""
+    """Raises `ReorgRun.DoesNotExist`."""
     return status_of(ReorgRun.objects.select_related("pulse").get(id=run_id))
 
 
@@ -148,20 +137,18 @@ def _seconds(run: ReorgRun) -> float:
 
 
 def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "") -> None:
-    """At most so many rows per second from the next chunk on; None: as fast as writers allow (R11)."""
+    """Limits the rows per second from the next chunk on; None: no limit (R11)."""
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=rows_per_s_max, throttle_reason=reason)
 
 
 def aim_run(run_id: int, *, slower_ms_max: float, throughput_min: float) -> None:
-    """Let others feel so much of it at most: by how much statements take longer, and the share of them that is left."""
+    """Sets the target: how much slower statements may be, and the share of them that is left."""
     ReorgPulse.objects.filter(run_id=run_id).update(slower_ms_max=slower_ms_max, throughput_min=throughput_min)
 
 
 def pause_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
-    """From the return of this on no chunk of the run commits, until it is wanted to run again and claimed anew.
-
-    In two steps as `close_run`, and with the same `check`. What an attempt has read and not written is read again.
-    """
+    """After its return no chunk of the run commits until it is wanted and claimed again. Steps and `check` as
+    `close_run`."""
     with control_transaction() as cursor:
         check(cursor)
         ReorgPulse.objects.filter(run_id=run_id, wanted=Wanted.RUN).update(wanted=Wanted.PAUSE)
@@ -169,12 +156,9 @@ def pause_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
 
 
 def close_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
-    """From the return of this on nothing of the run is written, whoever still believes to work on it (R7).
-
-    First no new chunk is begun, then the token moves, which waits for the chunks that hold the run's row; a
-    session that holds it longer than a second is ended. Closing a closed run is nothing. Each transaction begins
-    with `check`, which raises when the caller may not close any more (X2).
-    """
+    """After its return nothing of the run is written (R7). Closing twice is nothing. First no chunk begins, then the
+    token moves, which waits for chunks that hold the run's row; a session that holds it longer than a second is ended.
+    Each transaction begins with `check`, which raises when the caller may not close any more (X2)."""
     with control_transaction() as cursor:
         check(cursor)
         ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
@@ -194,7 +178,15 @@ def _shut_out(run_id: int, update: str, check: Check) -> None:
     for _ in range(CLOSE_TRIES_MAX):
         if _move_token(run_id, update, check):
             return
-        _end_holders(run_id)
+        # ends the sessions that hold the run's row in a transaction of more than a second
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid, 1000), pid FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid = ANY(%s) AND xact_start < clock_timestamp() - interval '1 s'",
+                [_holders(run_id)],
+            )
+            for ended, pid in cursor.fetchall():
+                log.warning("run %s: session %s held its row while it was closed; ended: %s", run_id, pid, ended)
     raise CannotClose(f"run {run_id} cannot be closed: its row is locked and its holders would not end")
 
 
@@ -212,23 +204,9 @@ def _move_token(run_id: int, update: str, check: Check) -> bool:
     return True
 
 
-def _end_holders(run_id: int) -> None:
-    """End the sessions that hold the run's row and have been in one transaction for more than a second."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid, 1000), pid FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid = ANY(%s) AND xact_start < clock_timestamp() - interval '1 s'",
-            [_holders(run_id)],
-        )
-        for ended, pid in cursor.fetchall():
-            log.warning("run %s: session %s held its row while it was closed; ended: %s", run_id, pid, ended)
-
-
 def _holders(run_id: int) -> list[int]:
-    """Whoever holds the run's row, chunks and workers that store its ranges alike.
-
-    A row's lock is listed nowhere: only for a session that waits for it the server knows whom it waits for.
-    """
+    """The sessions that hold the run's row. Row locks are not listed: the server knows whom a waiting session waits
+    for."""
     asker = connection.copy()
     try:
         asker.connect()
@@ -258,10 +236,9 @@ def request_audit(table_id: int) -> int:
 
 
 def send_audit(job_id: int) -> None:
-    """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
+    """Sent again for a job under way, too, whose first message may be lost."""
     send_hint(celery_app().signature("spark_tasks.tasks.audit").apply_async, job_id, "audit")
 
 
 def send_load(job_id: int) -> None:
-    """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
     send_hint(celery_app().signature("spark_tasks.tasks.load").apply_async, job_id, "load")

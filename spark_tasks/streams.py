@@ -1,4 +1,4 @@
-"""Parts of live pages about Spark: that it warms up, bulk loads under way, and a table's last audit."""
+"""Live parts about Spark: warm-up, bulk loads, a table's last audit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def _spark(_id: int) -> Json:
-    """The worker's phase, as a step of so many; nothing more to say once it is warm."""
+    """The worker's phase until it is warm."""
     worker = read_state() or {}
     phase = worker.get("phase", "absent")
     state = {"phase": phase, "step": PHASES.index(phase) + 1 if phase in PHASES else 0, "steps": len(PHASES)}
@@ -29,7 +29,7 @@ def _spark(_id: int) -> Json:
 
 
 def _loads(_id: int) -> Json:
-    """Loads that wait or run, and the newest of a file into a table if it has failed lately; the story has them all."""
+    """Loads that wait or run, and recently failed ones."""
     names = dict(Table.objects.values_list("pk", "name"))
     later = LoadJob.objects.filter(table_id=OuterRef("table_id"), path=OuterRef("path"), pk__gt=OuterRef("pk"))
     is_old = Q(state=RunState.FAILED) & (Q(ended_at__lt=Now() - FAILED_SHOWN) | Exists(later))

@@ -1,7 +1,5 @@
-"""Tasks of the queue `spark`: fetch by id, do what is left. Each may run twice and can resume.
-
-Every Celery process knows them, and one does them: jobs, and Arrow with them, are imported by a task.
-"""
+"""Tasks of the queue `spark`: each may run twice and can resume. Jobs and Arrow are imported inside, since every
+Celery process knows these tasks and one does them."""
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
@@ -75,7 +73,7 @@ def resend_dead_runs() -> None:
 
 @shared_task
 def warm_up() -> None:
-    """Start what the first reorganisation would otherwise wait for, step by step for those who watch."""
+    """Starts what the first reorganisation would wait for."""
     try:
         report.say("session")
         session.spark()
@@ -90,7 +88,7 @@ def warm_up() -> None:
 
 @worker_ready.connect
 def warm_up_when_ready(sender: object, **_: object) -> None:
-    """A worker of this queue starts its session at once, in a task: the worker answers meanwhile."""
+    """A worker of this queue starts its session in a task, and answers meanwhile."""
     if "spark@" in str(getattr(sender, "hostname", "")):
         report.begin()
         jvm_watch.begin()

@@ -1,4 +1,4 @@
-"""Asking for an audit; the table's page shows what comes of it."""
+"""Requests an audit; the table's page shows its result."""
 
 from __future__ import annotations
 

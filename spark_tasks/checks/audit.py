@@ -1,9 +1,6 @@
-"""An audit: the seven clauses over all pairs of a table, in one exported snapshot, beside all traffic.
-
-The schema is read in the same snapshot as the pairs, so a version that is published meanwhile is neither seen
-nor missed. While the version before may still be read, what it has public must be complete too. Tables that its rows
-refer to are looked into in that snapshot as well.
-"""
+"""An audit: the seven clauses over all pairs of a table, in one exported snapshot, beside all traffic. Schema, pairs
+and referenced tables are read in the same snapshot. While the version before may be read, its public elements must be
+complete, too."""
 
 import time
 from collections.abc import Iterator
@@ -39,10 +36,7 @@ class NothingToAudit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of an audit. `versions` were judged; the snapshot was held for `snapshot_s` seconds.
-
-    Of `violations_total` the first few of each kind are named in `violations`.
-    """
+    """The result of an audit: the judged versions, and for each kind the first of its violations."""
 
     table: str
     versions: list[int]
@@ -58,7 +52,7 @@ class Report:
 
 
 def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Report:
-    """Judge all pairs of a table. Raises `NothingToAudit`."""
+    """Judges all pairs of a table. Raises `NothingToAudit`."""
     with (
         psycopg.connect(dsn, autocommit=True, **session_options("schemalab audit")) as connection,
         snapshot(connection),
@@ -89,7 +83,7 @@ def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Repo
 
 
 def visible_versions(connection: Connection, table_id: int) -> tuple[Descriptor, Descriptor | None]:
-    """The newest version in the snapshot, and the one before while a live lease on it is seen there."""
+    """The newest version in the snapshot, and the one before while a live lease on it is visible."""
     rows = connection.execute(
         "SELECT d.body, EXISTS (SELECT FROM leases_lease l WHERE l.table_id = d.table_id AND l.version = d.version"
         " AND l.expires_at > clock_timestamp()) FROM catalog_descriptor d WHERE d.table_id = %s"
@@ -103,7 +97,7 @@ def visible_versions(connection: Connection, table_id: int) -> tuple[Descriptor,
 
 
 def unfinished_elements(connection: Connection, table_id: int) -> frozenset[str]:
-    """Elements whose fill has not been purged yet in this snapshot: tombstones of theirs are allowed (C7)."""
+    """Elements not purged yet in this snapshot: tombstones of theirs are allowed (C7)."""
     rows = connection.execute(
         "SELECT element ->> 'kind', element ->> 'id' FROM spark_tasks_reorgrun fill,"
         " jsonb_array_elements(fill.elements) AS element WHERE fill.table_id = %s AND fill.kind = 'fill'"
@@ -115,7 +109,6 @@ def unfinished_elements(connection: Connection, table_id: int) -> frozenset[str]
 
 
 def _rows(connection: Connection, judge: Judge) -> Finding:
-    """All rows on all storages, spread over workers."""
     if judge.descriptor.state is State.ABSENT:
         return Finding()
     count = len(judge.numbers)
@@ -124,7 +117,7 @@ def _rows(connection: Connection, judge: Judge) -> Finding:
 
 
 def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
-    """Entries that match no row (C5), their tombstones (C7), and keys of no element at all (C3, C7)."""
+    """Entries of no row (C5), their tombstones (C7), and keys of no element (C3, C7)."""
     for index in judge.indexes if judge.descriptor.state is not State.ABSENT else ():
         judge.entry_judge(index).beside(connection, found)
         if not judge.may_have_tombstones(index):
@@ -142,7 +135,7 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
 
 
 def _first_keys(connection: Connection, table_id: int, key_range: KeyRange) -> tuple[int, list[bytes]]:
-    """The number of keys in a range where none should be, and the first of them."""
+    """Number and first of the keys in a range where none should be."""
     sql = f"SELECT {key_sql(table_id)}, count(*) OVER () FROM {kv(key_range.storage, table_id)} WHERE {WITHIN}"
     cursor = connection.cursor(binary=True).execute(
         f"{sql} ORDER BY k, c LIMIT %b", (*bounds(key_range.low, key_range.high), NAMED_MAX)
@@ -164,7 +157,7 @@ def _tombstones_of(connection: Connection, judge: Judge, index: Index) -> Iterat
 
 
 def unaccounted(judge: Judge) -> Iterator[KeyRange]:
-    """The key ranges between those of the elements that the schema contains."""
+    """The key ranges between those of the schema's elements."""
     descriptor = judge.descriptor
     spaces = [] if descriptor.state is State.ABSENT else [key_space(descriptor, IndexId(0))]
     spaces += [key_space(descriptor, index.id) for index in judge.indexes if spaces]
@@ -180,7 +173,7 @@ def unaccounted(judge: Judge) -> Iterator[KeyRange]:
 
 
 def first_words(report: Report) -> str:
-    """The report in words for people."""
+    """The report in words."""
     judged = f"{report.table} at version {' and '.join(map(str, report.versions))}"
     counts = f"{counted(report.rows, 'row')}, {counted(report.pairs, 'pair')}"
     size = f"{counts}, one snapshot held for {report.snapshot_s} s"
@@ -191,7 +184,6 @@ def first_words(report: Report) -> str:
 
 
 def _count_words(report: Report) -> str:
-    """The number of violations that follow, of how many."""
     named, total = len(report.violations), report.violations_total
     if named < total:
         return f"{total:,} violations, {named} of them"

@@ -1,12 +1,11 @@
-"""Entries of an index against the rows, in one snapshot: are all there that should be, and none that should not?
+"""Entries of an index against the rows, in one snapshot.
 
     E   the entries that the rows of a range should have       computed
     M   those of E that are found, by key and content          looked up, or read beside E (`entry_merge`)
-    F   all entries there are                                  counted
+    F   all existing entries                                   counted
 
-Every row has its entry when M = E (C4). No entry is stale or dangling when as many are found as there are at all,
-M = F: then each one found is some row's (C5). Only when numbers differ is anybody looked for by name. A unique
-entry that another row holds rightly is a duplicate (C6): both rows are named.
+Every row has its entry when M = E (C4). No entry is an orphan when M = F (C5). Only when numbers differ are entries
+looked up by name. A unique entry that another row rightly has is a duplicate (C6): both rows are named.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,10 +40,8 @@ HELD_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class EntryJudge:
-    """Judges the entries of one index under one descriptor. `is_complete`: every row must have its own (C4).
-
-    `storages` is the number of storages that rows are read on; `numbers` are those where entries are looked for.
-    """
+    """Judges the entries of one index. `is_complete`: every row must have its own (C4). `storages` is the number for
+    rows that are read; `numbers` are the storages where entries are looked for."""
 
     descriptor: Descriptor
     index: Index
@@ -69,10 +66,8 @@ class EntryJudge:
         is_all: bool = False,
         breaks: Callable[[], None] = no_break,
     ) -> None:
-        """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage.
-
-        `is_all`: these are all of its rows, so that all entries are read beside theirs, and counted.
-        """
+        """Counts the entries that rows of a storage lack, without names; `of`: about its number of rows. `is_all`:
+        these are all its rows, so that all entries are read beside them and counted."""
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
@@ -98,7 +93,7 @@ class EntryJudge:
         count(found.matched, self.index.id, matched)
 
     def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
-        """Look the rows' entries up; `homes` says where each row belongs."""
+        """Looks up the rows' entries; `homes` says where each row belongs."""
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         homes, matched = homes if mask is None else homes.filter(mask), 0
@@ -111,7 +106,7 @@ class EntryJudge:
         count(found.matched, self.index.id, matched)
 
     def _count(self, connection: Connection, storage: int, ordered: Pairs) -> int:
-        """M: how many of the entries are there, with their content; each is looked up."""
+        """M: the number of entries that exist with their content."""
         is_keys_only = not self.index.unique
         return lookups.count_there(connection, self.descriptor.table_id, storage, ordered, keys_only=is_keys_only)
 
@@ -119,7 +114,7 @@ class EntryJudge:
         return lookups.there(connection, self.descriptor.table_id, storage, keys)
 
     def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
-        """C4, and C6 where a row's unique entry is another row's; a verification names the pair of rows only."""
+        """C4, and C6 where another row has the unique entry."""
         keys = entries.keys.to_pylist()
         there = self._there(connection, home, keys)
         lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
@@ -141,7 +136,7 @@ class EntryJudge:
     def _doubled(
         self, connection: Connection, home: int, held: Sequence[tuple[bytes, bytes, bytes]], found: Finding
     ) -> Iterator[tuple[bytes, bytes]]:
-        """The entries (key, owner) whose holder has the same values now (C6); once enough are named, any holder."""
+        """The entries (key, owner) whose holder has the same values now (C6)."""
         is_enough = found.count_of("C6", self.label) >= NAMED_MAX
         asked = set() if is_enough else {row_key for _, *both in held for row_key in both}
         rows = self.copies_by_key(connection, asked) if asked else {}
@@ -182,11 +177,9 @@ class EntryJudge:
     # --- entries that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
-        """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6).
-
-        A row that is there twice, on two storages, may have found one entry twice, and then hides one that is stale:
-        where the sharding key allows such rows they are looked for, and when there are any each entry is looked at.
-        """
+        """Entries of no row (C5), none when the numbers agree; and rows that share values (C6). A row that exists on
+        two storages may have found one entry twice, and hides an orphan: where the sharding key allows such rows they
+        are looked for, and if there are any each entry is checked."""
         is_possible = self.index.unique and not self.descriptor.is_home_in_key
         repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         surplus = sum(self._counts(connection, found)) - found.matched.get(str(self.index.id), 0)
@@ -208,7 +201,7 @@ class EntryJudge:
         return f"{self.index.id} on {storage}"
 
     def _counts(self, connection: Connection, found: Finding) -> Iterator[int]:
-        """F: how many live entries each storage has; where they were not counted on the way they are now."""
+        """F: the number of live entries on each storage, unless counted on the way."""
         low, high = self._bounds()
         for storage in self.numbers:
             if self._place(storage) in found.stored:
@@ -220,14 +213,14 @@ class EntryJudge:
             yield int(row[0])
 
     def _stored(self, connection: Connection) -> Iterator[tuple[int, Pairs]]:
-        """All live entries there are, page by page, with the storage of each page."""
+        """All live entries, page by page, with the storage of each page."""
         low, high = self._bounds()
         for storage in self.numbers:
             for page in snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
                 yield storage, page
 
     def _malformed(self, connection: Connection, found: Finding) -> int:
-        """The number of entries whose keys cannot be read: they are no element's (C3)."""
+        """The number of entries with unreadable keys (C3)."""
         total = 0
         for storage, page in self._stored(connection):
             for key in page.keys.to_pylist():
@@ -243,7 +236,7 @@ class EntryJudge:
             yield from self._surplus_of(connection, storage, page)
 
     def _owner(self, key: bytes, value: bytes) -> bytes | None:
-        """K(r) of the row that an entry is of; None for a malformed one."""
+        """K(r) of an entry's row; None for a malformed one."""
         try:
             return name_of(self.descriptor, key).row_key or value
         except StrayKey:
@@ -282,7 +275,7 @@ class EntryJudge:
         return f"the entry of index {self.index.name} for {row_named} lies on storage {storage}, its place is {home}"
 
     def copies_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, dict[int, StoredRow]]:
-        """The existing rows among `row_keys`, with what the index and the sharding need of them."""
+        """The existing rows among `row_keys`, with the columns of index and sharding."""
         columns = sorted(columns_of_entry_home(self.descriptor, self.index) - {EXISTS, *self.descriptor.primary_key})
         return lookups.copies_by_key(connection, self.descriptor, row_keys, columns, storages=self.numbers)
 

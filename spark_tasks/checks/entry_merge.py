@@ -1,17 +1,15 @@
-"""Entries that there should be against those that there are, side by side in key order.
+"""Merges expected and stored entries in key order.
 
     expected   a1 a2 b1 c1|c2 d1 ..     the rows' entries, sorted
     stored     a1 a2 b1 c1|c3 d1 ..     page by page, as the index has them
 
-Where a page has the very bytes of what comes next, all of it matches; only in other pages is anybody looked up. So a
-sound index costs reading it and a comparison of memory. Worth it while the entries of a batch are not too few of all
-that lie between its first and its last; else they are looked up by key.
+A page with the very bytes that come next matches as a whole, so a sound index costs reading it. Where the entries of a
+batch are few of those between its first and last they are looked up by key instead.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.arrow.encoding import Pairs
@@ -21,10 +19,8 @@ SPARSE = 6
 
 
 def matched(expected: Pairs, stored: Iterable[Pairs]) -> tuple[int, int]:
-    """The number of expected pairs that are stored with this value, and of all that are stored.
-
-    Both are in key order, stored keys differ.
-    """
+    """The number of expected pairs that are stored with this value, and of all stored. Both in key order, stored keys
+    distinct."""
     total = place = there = 0
     for page in stored:
         there += len(page)
@@ -33,15 +29,12 @@ def matched(expected: Pairs, stored: Iterable[Pairs]) -> tuple[int, int]:
             total += len(page)
             place += len(page)
             continue
-        behind = _behind(expected.keys, place, page.keys[-1].as_py())
+        behind = bisect_right(
+            range(len(expected.keys)), page.keys[-1].as_py(), lo=place, key=lambda at: expected.keys[at].as_py()
+        )
         total += _found(expected.slice(place, behind - place), page)
         place = behind
     return total, there
-
-
-def _behind(keys: pa.Array, place: int, last: bytes) -> int:
-    """Where keys greater than `last` begin, from `place` on."""
-    return bisect_right(range(len(keys)), last, lo=place, key=lambda at: keys[at].as_py())
 
 
 def _found(expected: Pairs, page: Pairs) -> int:

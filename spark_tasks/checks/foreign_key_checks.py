@@ -1,10 +1,10 @@
-"""Foreign keys beside the tables that they refer to: which rows of a batch refer to nothing (C6).
+"""The rows of a batch that refer to nothing (C6).
 
     rows of a batch     -> the places they refer to, each once       computed
-    all places there?   -> one count on each storage                 looked up by key
+    do all places exist -> one count on each storage                 looked up by key
     not all             -> which ones: their rows                    looked up again, named
 
-The other table is read in the caller's own snapshot or transaction: what holds of both holds at one moment.
+The other table is read in the caller's snapshot or transaction.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ ORDER BY table_id, version DESC"""
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A foreign key of one version, and a version of the table that it refers to."""
+    """A foreign key, and a version of its referenced table."""
 
     descriptor: Descriptor
     foreign_key: Constraint
@@ -43,14 +43,13 @@ class Reference:
     buckets: int
 
     def dangling(self, connection: Connection, rows: StoredRows) -> pa.Array:
-        """Rows that refer to something that is not there, as the connection's transaction sees it."""
+        """Rows whose reference is missing, as the connection's transaction sees it."""
         places = places_of(
             self.descriptor, self.referenced, self.foreign_key, rows, storages=self.storages, buckets=self.buckets
         )
         return places.rows_of(self._absent(connection, places))
 
     def words(self, row: StoredRow) -> str:
-        """A row that dangles, named."""
         values = refers_to(self.descriptor, self.foreign_key, row)
         assert values is not None, f"{self.foreign_key.name}: a row that refers to nothing breaks no foreign key"
         return dangling_words(self.descriptor, self.referenced, self.foreign_key, row, values)
@@ -61,15 +60,12 @@ class Reference:
             here = pc.equal(places.homes, home)
             keys = places.keys.filter(here)
             asked, _ = stored_keys(keys.take(pc.sort_indices(keys)))
-            if self._count(connection, home, asked) < len(asked):
+            row = execute_with_keys(connection, self._sql("count(*)", home), asked).fetchone()
+            assert row is not None
+            if int(row[0]) < len(asked):
                 there = pa.array(self._there(connection, home, asked), pa.binary())
                 absent = pc.or_(absent, pc.and_(here, pc.invert(pc.is_in(ks, value_set=there))))
         return absent
-
-    def _count(self, connection: Connection, storage: int, ks: pa.Array) -> int:
-        row = execute_with_keys(connection, self._sql("count(*)", storage), ks).fetchone()
-        assert row is not None
-        return int(row[0])
 
     def _there(self, connection: Connection, storage: int, ks: pa.Array) -> Iterator[bytes]:
         found = execute_with_keys(connection, self._sql("k", storage), ks)
@@ -88,21 +84,17 @@ def references_of(
     storages: int,
     buckets: int,
 ) -> tuple[Reference, ...]:
-    """The foreign keys with the tables they refer to, which are among `tables` or the table itself."""
+    """The foreign keys with their tables, among `tables` or the table itself."""
     known = {table.table_id: table for table in tables} | {descriptor.table_id: descriptor}
     return tuple(Reference(descriptor, one, known[table_referenced(one)], storages, buckets) for one in foreign_keys)
 
 
 def newest_versions(connection: Connection, table_ids: Iterable[TableId]) -> tuple[Descriptor, ...]:
-    """The newest version of each table in the connection's snapshot.
-
-    A foreign key is in the same state there, and what it depends on does not change while it is there.
-    """
+    """The newest version of each table in the connection's snapshot; what foreign keys need is the same in all."""
     found = connection.execute(NEWEST, (sorted(table_ids),)).fetchall()
     return tuple(from_json(body) for (body,) in found)
 
 
 def table_referenced(foreign_key: Constraint) -> TableId:
-    """The table that a foreign key refers to."""
     assert foreign_key.references is not None, foreign_key
     return foreign_key.references

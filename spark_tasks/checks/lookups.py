@@ -1,4 +1,4 @@
-"""Pairs and rows looked up by key, in the caller's snapshot."""
+"""Looks up pairs and rows by key, in the caller's snapshot."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def there(connection: Connection, table_id: int, storage: int, keys: list[bytes]
 
 
 def count_there(connection: Connection, table_id: int, storage: int, ordered: Pairs, *, keys_only: bool) -> int:
-    """The number of the pairs (sorted) that are there, with their content; `keys_only`: all values are empty."""
+    """The number of sorted pairs that exist with their content; `keys_only`: all values are empty."""
     asked = f"unnest(%b::bytea[], %b::int2[]) AS asked (k, c) JOIN {kv(storage, table_id)} USING (k, c)"
     if keys_only:
         sql = f"SELECT count(*), NULL::bytea FROM {asked} WHERE v = ''"
@@ -56,11 +56,9 @@ def matched(
     within: tuple[bytes, bytes] | None = None,
     breaks: Callable[[], None] = no_break,
 ) -> tuple[int, int | None]:
-    """The same of many pairs: looked up where they are few of the `of` that lie about there, else read beside them.
-
-    With `within`, keys from one on to before the other, all that is stored there is counted on the way; None where it
-    was not. `breaks` is called between any two pages.
-    """
+    """The same for many pairs: looked up where they are few of the `of` around them, else read beside them. `within`
+    [low, high): counts all that is stored there on the way, None where it did not. `breaks` is called between
+    pages."""
     if not len(ordered):
         return 0, None
     if len(ordered) * SPARSE < of:
@@ -87,7 +85,7 @@ def rows_by_key(
     *,
     storages: Iterable[int],
 ) -> dict[bytes, tuple[int, StoredRow]]:
-    """The existing rows among `row_keys`, with the columns named: on which storage each is read."""
+    """The existing rows among `row_keys` on the storage where each is read."""
     found = copies_by_key(connection, descriptor, row_keys, columns, storages=storages)
     return {row_key: max(copies.items(), key=lambda copy: copy[0]) for row_key, copies in found.items()}
 
@@ -100,7 +98,7 @@ def copies_by_key(
     *,
     storages: Iterable[int],
 ) -> dict[bytes, dict[int, StoredRow]]:
-    """The same by the storages on which each lies: one, if nothing is wrong."""
+    """The same on all storages on which each lies."""
     start = prefix(descriptor, descriptor.placement.id)
     wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
     rows: dict[bytes, dict[int, StoredRow]] = {}

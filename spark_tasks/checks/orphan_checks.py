@@ -1,4 +1,4 @@
-"""Pairs that no element of the schema accounts for (C1, C3, C7), and tombstones that should be gone."""
+"""Pairs of no element (C1, C3, C7), and tombstones that should be removed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,7 +26,7 @@ def strangers(connection: Connection, descriptor: Descriptor, key_range: KeyRang
 def tombstones(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, allowed: Iterable[Column] = ()
 ) -> list[bytes]:
-    """The first tombstones of a range; in a range of rows those of some columns may be `allowed`."""
+    """The first tombstones of a range; those of `allowed` columns do not count."""
     columns = [column.id for column in allowed]
     only = f"v IS NULL AND NOT {of_columns_sql(columns)}" if columns else "v IS NULL"
     return _first_keys(connection, descriptor, key_range, only)
@@ -44,7 +44,7 @@ def tombstone_words(what: str) -> str:
 
 
 def stranger(descriptor: Descriptor, storage: int, key: bytes) -> Violation:
-    """A pair that no element of the schema accounts for (C1, C3, C7), in the words of `storage.integrity.clauses`."""
+    """A pair of no element, in the words of `storage.integrity.clauses`."""
     index = PREFIX.unpack_from(key)[2] if len(key) > PREFIX.size else PRIMARY
     if descriptor.state is State.ABSENT:
         why = f"a pair is left of {descriptor.name}, which {descriptor} does not contain"

@@ -2,10 +2,9 @@
 
     E   the pairs and entries that the rows of a range should have there     computed
     M   those of E that are found, by key and content                        looked up, or read beside E
-    F   all live pairs there are of the placement                            counted
+    F   all live pairs of the placement                                      counted
 
-Every row is there whole when M = E (C4), and nothing else is when F = M (C5): as entries of an index are judged
-(`spark_tasks.checks.entry_checks`).
+Complete when M = E (C4), without orphans when F = M (C5), as in `spark_tasks.checks.entry_checks`.
 """
 
 from collections.abc import Iterator
@@ -60,10 +59,8 @@ Places = dict[bytes, tuple[int, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class PlacementJudge:
-    """Judges a placement under one descriptor that has another one public. `is_complete`: all rows are in it (C4).
-
-    `storages` is the number of storages that the cluster began with; `numbers` are those that are looked at.
-    """
+    """Judges a placement beside the public one. `is_complete`: all rows are in it (C4). `storages` is the number at
+    the cluster's beginning; `numbers` are the storages looked at."""
 
     descriptor: Descriptor
     placement: Placement
@@ -86,10 +83,7 @@ class PlacementJudge:
         return [index for index in self.descriptor.indexes if index.state is not State.ABSENT]
 
     def screen(self, connection: Connection, rows: StoredRows, found: Finding, *, of: int) -> Iterator[None]:
-        """Count what many rows lack there, and name none; `of`: about the rows of a storage. Yields now and then.
-
-        Some rows at a time, in the order of their keys, as their pairs lie there; then index by index.
-        """
+        """Counts what rows lack there, without names; `of`: about the storage's number of rows. Yields now and then."""
         whole = in_key_order(replace(rows, columns={c: rows.columns[c] for c in self.columns}))
         homes = self._homes(whole)
         for first in range(0, len(whole), ROWS_AT_ONCE):
@@ -114,7 +108,7 @@ class PlacementJudge:
             found.note("C4", self.label, len(pairs) - matched, ())
 
     def rows(self, connection: Connection, rows: StoredRows, found: Finding) -> None:
-        """Look up all that these rows should have there; they have all stored columns with them."""
+        """Looks up all pairs that these rows should have there; they have all stored columns."""
         for storage, expected in self._expected(rows).items():
             matched = lookups.count_there(connection, self.descriptor.table_id, storage, expected, keys_only=False)
             count(found.expected, self.label, len(expected))
@@ -144,7 +138,6 @@ class PlacementJudge:
         return self.placement.storage_count(self.storages)
 
     def _homes(self, rows: StoredRows) -> pa.Array:
-        """The storage on which each row belongs there."""
         counts = {"storages": self.storages, "buckets": self.buckets}
         return row_storages(self.descriptor, rows, placement=self.placement, **counts)
 
@@ -157,11 +150,11 @@ class PlacementJudge:
                 yield Violation("C4", storage, key, f"placement {self.placement.id} lacks a pair of {words}")
 
     def _owner(self, key: bytes, value: bytes) -> bytes:
-        """K(r) of the row that a pair is of; a unique entry holds it as its value."""
+        """K(r) of a pair's row; the value of a unique entry."""
         return name_of(self.descriptor, key).row_key or value
 
     def _owner_of_any(self, key: bytes, value: bytes) -> bytes | None:
-        """The same of a pair that may be anything; None for one that is none of the table's."""
+        """The same of any pair; None for one of no element."""
         try:
             owner = self._owner(key, value)
             key_parts(self.descriptor, owner)
@@ -172,11 +165,7 @@ class PlacementJudge:
     # --- pairs that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
-        """Pairs that are of no row as it is now (C5): none when the numbers agree.
-
-        A row that is there twice, on two storages, has found its pairs twice (C6), and then hides some that are stale:
-        where the sharding key allows such rows they are looked for, and when there are any each pair is looked at.
-        """
+        """Pairs of no row (C5), none when the numbers agree; rows on two storages hide some (C6) and are looked for."""
         is_possible = not self.descriptor.is_home_in_key
         repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         low = placement_prefix(self.descriptor, self.placement.id)
@@ -226,7 +215,6 @@ class PlacementJudge:
                 yield Violation("C5", storage, key, why)
 
     def _places(self, row: StoredRow) -> Places:
-        """All that a row should have in the placement."""
         descriptor, placement, start = self.descriptor, self.placement, prefix(self.descriptor, self.placement.id)
         home = self._storage(row_bucket(descriptor, placement, row, self.buckets))
         found: Places = {column_key(start, row.key): (home, b"")}

@@ -1,12 +1,11 @@
-"""A judge of ranges: rows, columns, constraints and entries against the schema, in one exported snapshot.
+"""Judges ranges: rows, columns, constraints and entries against the schema, in one exported snapshot.
 
     C1   values without a row, or of no column      C4   rows without their entry        C6   rows that break a rule
     C2   rows without a required value              C5   derived values that don't follow C7   rows in the wrong place
 
-In a placement beside the one that is read, rows that are not there are C4, and pairs of no row as it is now C5.
-
-This is the vectorised twin of `storage.integrity.clauses`; tests compare what the two say. A verification looks only at
-the elements of its run, and marks each range as it goes.
+In a placement that is not read, missing rows are C4, and pairs of no row C5. The vectorised twin of
+`storage.integrity.clauses`; tests compare the two. A verification looks at the elements of its run, and marks each
+range.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,13 +44,10 @@ LOWERED_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Judge ranges of rows under one descriptor, in an exported snapshot, by what is demanded.
-
-    `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
-    verification looks at, for the run of `run_token`. An audit looks at everything, on the `existing` storages too that
-    no placement uses; `unfinished` are elements whose tombstones are not purged yet. `storages` is the number that the
-    cluster began with. `rows_per_storage`, about: entries of a batch that are few of so many are looked up.
-    """
+    """Judges ranges of rows under one descriptor, in an exported snapshot, by demands. `only`: the elements of a
+    verification, for the run of `run_token`. An audit looks at all, also on `existing` storages that no placement
+    uses; `unfinished` elements may have tombstones. `storages` is the number at the cluster's beginning.
+    `rows_per_storage`, about: few entries of so many are looked up."""
 
     dsn: str
     snapshot: str
@@ -68,7 +64,6 @@ class Judge:
 
     @property
     def numbers(self) -> range:
-        """The storages that are looked at."""
         return range(1, max(self.existing, self.descriptor.storage_count(self.storages)) + 1)
 
     # --- what is looked at
@@ -106,7 +101,7 @@ class Judge:
 
     @property
     def is_unfinished(self) -> bool:
-        """True when the placement that is read has been filled, and not been purged yet."""
+        """True when the placement that is read was filled, and not purged yet."""
         return element_label(self.descriptor.placement) in self.unfinished
 
     def _columns_read(self) -> list[ColumnId]:
@@ -145,18 +140,17 @@ class Judge:
         return self.named(connection, key_range, lengths)
 
     def screened(self, connection: Connection, key_range: KeyRange, marks: Marks) -> Finding:
-        """Count what a range has and lacks: rows are read at once, in no order, and entries beside them.
-
-        So what is not clean is not named as it should be: `named` does that. For those who watch, a row has been judged
-        when its values have been, and its entries in each index.
-        """
+        """Counts what a range has and lacks: rows at once, unordered, and entries beside them; `named` finds names. A
+        row counts as judged when its values have been, and its entries in each index."""
         found, looks, judged = Finding(), 1 + len(self.indexes) + len(self.placements), 0.0
 
         def breaks() -> None:
             marks.rest_at(key_range, int(judged))
 
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
-        is_all = self._is_all(key_range)
+        # true when a range has all rows of its storage
+        low = prefix(self.descriptor, self.descriptor.placement.id)
+        is_all = key_range.low <= low and after(low) <= key_range.high
         parts = rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks)
         for rows, is_last in with_last(parts):
             before, each = found.rows, len(rows) / looks
@@ -184,13 +178,8 @@ class Judge:
             is_all = False
         return found
 
-    def _is_all(self, key_range: KeyRange) -> bool:
-        """True when a range has all rows of its storage."""
-        low = prefix(self.descriptor, self.descriptor.placement.id)
-        return key_range.low <= low and after(low) <= key_range.high
-
     def named(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
-        """The violations of a range, the first of each kind by name: its rows are read in key order, page by page."""
+        """The violations of a range, the first of each kind by name, in key order."""
         found, every, unknown = Finding(), self.only is None, 0
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         for rows, pairs in snapshot_reads.rows_and_pairs(
@@ -245,7 +234,6 @@ class Judge:
 
 
 def with_last(parts: Iterable[StoredRows]) -> Iterator[tuple[StoredRows, bool]]:
-    """Each, and whether it is the last."""
     waiting: list[StoredRows] = []
     for part in parts:
         if waiting:

@@ -1,7 +1,4 @@
-"""Rows that are read more than once, because they exist on more than one storage (C6).
-
-Where rows are spread by columns outside the primary key, a storage does not see that another one has the key.
-"""
+"""Rows that exist on several storages (C6), where rows are spread by columns outside the primary key."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,7 +16,6 @@ Connection = psycopg.Connection[Any]
 
 
 def count(connection: Connection, descriptor: Descriptor, storages: Iterable[int]) -> int:
-    """The number of them."""
     sql, params = _existing(descriptor, storages)
     row = connection.cursor(binary=True).execute(f"SELECT count(*) FROM ({sql}) AS repeated", params).fetchone()
     assert row is not None
@@ -27,7 +23,6 @@ def count(connection: Connection, descriptor: Descriptor, storages: Iterable[int
 
 
 def first(connection: Connection, descriptor: Descriptor, storages: Iterable[int]) -> Iterator[Violation]:
-    """The first of them."""
     sql, params = _existing(descriptor, storages)
     found = connection.cursor(binary=True).execute(f"{sql} ORDER BY k LIMIT {NAMED_MAX}", params)
     for (k,) in found.fetchall():
@@ -35,7 +30,7 @@ def first(connection: Connection, descriptor: Descriptor, storages: Iterable[int
 
 
 def _existing(descriptor: Descriptor, storages: Iterable[int]) -> tuple[str, dict[str, Any]]:
-    """k of the existence pairs that several storages have."""
+    """k of the existence pairs on several storages."""
     start = prefix(descriptor, descriptor.placement.id)
     live = " UNION ALL ".join(
         f"SELECT k FROM {kv(storage, descriptor.table_id)} WHERE k >= %(low)b AND k < %(high)b"

@@ -1,4 +1,4 @@
-"""Rows of a range as they are stored: their values, the rules they must keep to, the place where they lie.
+"""Judges stored rows of a range.
 
 C1   a value without a row      C2   a row without a required value     C5   a derived value that does not follow
 C6   a rule that a row breaks   C7   a row on a storage that is not its place
@@ -33,7 +33,7 @@ NULL = pa.scalar(encoding.NULL, pa.binary())
 
 @dataclass(frozen=True, slots=True)
 class ValueJudge:
-    """Judges rows that lie on one storage. `columns`: whose values are looked at for C1 and C5."""
+    """Judges rows on one storage. `columns`: whose values are checked for C1 and C5."""
 
     descriptor: Descriptor
     columns: tuple[Column, ...]
@@ -55,7 +55,8 @@ class ValueJudge:
         for column in self.demands.not_null:
             self._nulls(column, rows, found)
         for constraint in self.demands.constraints:
-            self._constraint(constraint, rows, found)
+            broken = chosen(rows, breaks(self.descriptor, constraint, rows))
+            found.note("C6", f"constraint {constraint.name}", len(broken), self._broken(constraint, broken))
 
     def _note(self, clause: str, column: Column, what: str, rows: StoredRows, mask: pa.Array, found: Finding) -> None:
         def named(row_key: bytes) -> Violation:
@@ -73,10 +74,6 @@ class ValueJudge:
         is_null = pc.fill_null(pc.equal(rows.columns[column.id], NULL), False)
         note_rows("C6", f"column {column.name}", rows, is_null, named, found)
 
-    def _constraint(self, constraint: Constraint, rows: StoredRows, found: Finding) -> None:
-        broken = chosen(rows, breaks(self.descriptor, constraint, rows))
-        found.note("C6", f"constraint {constraint.name}", len(broken), self._broken(constraint, broken))
-
     def _broken(self, constraint: Constraint, rows: StoredRows) -> Iterator[Violation]:
         for row in first_rows(rows):
             if rows.ask is not None:
@@ -92,14 +89,14 @@ class ValueJudge:
     def dangling(
         self, reference: Reference, connection: psycopg.Connection[Any], rows: StoredRows, found: Finding
     ) -> None:
-        """C6 names the rows that refer to nothing."""
+        """C6: rows whose reference is missing."""
         astray = chosen(rows, reference.dangling(connection, rows))
         key = reference.foreign_key
         named = (self._violation(key, row, reference.words(row)) for row in first_rows(astray))
         found.note("C6", f"constraint {key.name}", len(astray), named)
 
     def orphans(self, orphans: Pairs, found: Finding) -> None:
-        """Pairs whose row does not exist; those of columns that are not looked at are no matter of this judge."""
+        """Pairs of checked columns whose row does not exist."""
         names: dict[ColumnId | None, str] = {c.id: c.shown for c in self.columns}
         for key in orphans.keys.to_pylist():
             try:
@@ -114,7 +111,7 @@ class ValueJudge:
                 found.note("C1", f"column {names[name.column]}", 1, [Violation("C1", self.storage, key, why)])
 
     def places(self, rows: StoredRows, homes: pa.Array, found: Finding) -> None:
-        """C7 names the rows whose place is another storage."""
+        """C7: rows that belong on another storage."""
         strays = pc.not_equal(homes, self.storage)
         place_of = dict(zip(rows.keys.filter(strays).to_pylist(), homes.filter(strays).to_pylist(), strict=True))
 
@@ -129,14 +126,12 @@ class ValueJudge:
 def note_rows(
     clause: str, element: str, rows: StoredRows, mask: pa.Array, named: Callable[[bytes], Violation], found: Finding
 ) -> None:
-    """Count the rows that a mask chooses, and name the first."""
     total = pc.sum(mask).as_py() or 0
     if total:
         found.note(clause, element, total, map(named, rows.keys.filter(mask).slice(0, NAMED_MAX).to_pylist()))
 
 
 def first_rows(rows: StoredRows) -> Iterator[StoredRow]:
-    """As many rows as are named."""
     for place in range(min(len(rows), NAMED_MAX)):
         there = {c: values[place].as_py() for c, values in rows.columns.items() if values[place].is_valid}
         yield StoredRow(rows.keys[place].as_py(), there)

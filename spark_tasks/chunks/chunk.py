@@ -4,9 +4,8 @@
         pairs
     the range's mark: how many rows, and up to which pair; COMMIT; what is wanted of the run now
 
-Closing or pausing a run moves its token, which waits for the chunks that hold its row and shuts out all later ones.
-Whoever goes on with the range leads on behind the pair that its mark names: no chunk is done twice.
-Workers are processes of Spark: no Django here, one connection for each task.
+Closing or pausing a run moves its token, which waits for running chunks and excludes later ones. The next attempt
+continues behind the mark's pair: no chunk is done twice. No Django here: workers are processes of Spark.
 """
 
 import logging
@@ -38,20 +37,20 @@ GIVES_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.Serializat
 
 
 class RunClosed(Exception):
-    """The run was closed, paused, or taken over by a newer attempt: this attempt must not write any more (R7)."""
+    """The run was closed, paused, or taken over: this attempt must not write any more (R7)."""
 
 
 class RangeDone(Exception):
-    """Another attempt has finished the range: it is never done again (R3)."""
+    """Another attempt has finished the range (R3)."""
 
 
 class CannotGetThrough(Exception):
-    """A chunk gave way to writers more often than is reasonable."""
+    """A chunk gave way to writers too often."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunToken:
-    """The right of a worker to write for a run: its token. `workers` workers share the run's throttle."""
+    """The right of a worker to write for a run. `workers` workers share the run's throttle."""
 
     dsn: str
     run_id: int
@@ -75,13 +74,13 @@ def no_break() -> None:
 
 
 def allow_reading(connection: Connection) -> None:
-    """Let the transaction that has begun last as long as a large range takes: a timer that runs is only set anew."""
+    """Extends the current transaction's time limit to that of a large range."""
     connection.execute(f"SET LOCAL transaction_timeout = 0; SET LOCAL transaction_timeout = '{READ_TIMEOUT}'")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Written by each chunk as it ends: rows done of those there are in the range, and its last pair, if it had any."""
+    """Written with each chunk: rows done of those in the range, and its last pair, if any."""
 
     rows_done: int
     rows_total: int
@@ -91,7 +90,7 @@ class Mark:
 
 @dataclass
 class Progress:
-    """The position of a range by its marks: read before its first chunk here, then moved by each that commits."""
+    """The position of a range by its marks."""
 
     chunks: int = 0
     rows_done: int = 0
@@ -105,17 +104,14 @@ class Progress:
 
 @dataclass
 class Chunk:
-    """The transaction in the making: the mark it will leave."""
+    """The transaction in progress: the mark it will leave."""
 
     mark: Mark | None = None
 
 
 @dataclass
 class RunControl:
-    """Everything wanted of the run: read with each commit.
-
-    `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
-    """
+    """The requests to a run, read with each commit. `scans` is SQL that counts look-ups of the table's pairs."""
 
     scans: str = "NULL::bigint"
     wanted: str = "run"
@@ -151,10 +147,7 @@ FROM spark_tasks_reorgrange range JOIN spark_tasks_reorgrun run ON run.id = rang
 def chunk(
     connection: Connection, run_token: RunToken, key_range: KeyRange, control: RunControl, progress: Progress
 ) -> Iterator[Chunk]:
-    """The transaction of one chunk, under a savepoint named `chunk`; moves `progress`.
-
-    Raises `RunClosed`, `RangeDone`.
-    """
+    """The transaction of one chunk, with savepoint `chunk`; moves `progress`. Raises `RunClosed`, `RangeDone`."""
     this_chunk = Chunk()
     _require_wanted(run_token, control)
     try:
@@ -177,19 +170,19 @@ def chunk(
 
 
 def scans_sql(table_id: int, storages: int) -> str:
-    """SQL for how often pairs of a table were looked for by key, as far as sessions have reported."""
+    """SQL for the number of look-ups of a table's pairs by key, as reported by sessions."""
     tables = (kv(storage, table_id) for storage in range(1, storages + 1))
     return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
 
 
 def listen(connection: Connection, run_token: RunToken, control: RunControl) -> None:
-    """Hear what is wanted of the run, and whether anybody else works with the table. Raises `RunClosed`."""
+    """Reads the requests and whether others use the table. Raises `RunClosed`."""
     _hear(control, connection.execute(WANTED.format(run=run_token.run_id, scans=control.scans)).fetchone())
     _require_wanted(run_token, control)
 
 
 def progress_of(connection: Connection, run_token: RunToken, key_range: KeyRange) -> Progress:
-    """Where a range leads on. Raises `RunClosed`, `RangeDone`."""
+    """Where a range continues. Raises `RunClosed`, `RangeDone`."""
     row = connection.execute(PROGRESS, (key_range.id,)).fetchone()
     if row is None or row[0] != run_token.token:
         raise _shut_out(run_token)
@@ -200,7 +193,7 @@ def progress_of(connection: Connection, run_token: RunToken, key_range: KeyRange
 
 
 def hold_token(connection: Connection, run_token: RunToken) -> None:
-    """Keep the run's token where it is until the caller's transaction ends (R7). Raises `RunClosed`."""
+    """Holds the run's token until the transaction ends (R7). Raises `RunClosed`."""
     if connection.execute(HOLD.format(run=run_token.run_id, token=run_token.token)).fetchone() is None:
         raise _shut_out(run_token)
 
@@ -225,7 +218,7 @@ def _hear(control: RunControl, row: tuple[Any, ...] | None) -> None:
 
 
 def pairs_of_chunk(run_token: RunToken, control: RunControl, pace: Pace) -> int:
-    """The size of the next chunk in pairs, by pace and by this worker's share of the throttle."""
+    """The size of the next chunk, by pace and this worker's share of the throttle."""
     return pairs_allowed(pace.pairs, _share(run_token, control))
 
 
@@ -247,13 +240,13 @@ def _require_open(cursor: psycopg.Cursor[Any], run_token: RunToken, key_range: K
 
 
 def tries(what: str) -> Iterator[int]:
-    """Numbers of the attempts of a chunk. Raises `CannotGetThrough`."""
+    """Numbers of attempts. Raises `CannotGetThrough`."""
     yield from spaced(TRIES_MAX, first_s=0.002, longest_s=PAUSE_S_MAX)
     raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
 
 
 def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]:
-    """Numbers of attempts, with a pause before each but the first, twice as long each time."""
+    """Numbers of attempts, with doubling pauses."""
     pause_s = first_s
     for attempt in range(tries_max):
         if attempt:
@@ -263,11 +256,8 @@ def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]
 
 
 def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> None:
-    """Wait as the throttle says, or rest as the traffic asks, after `rows` rows took `seconds`. Raises `RunClosed`.
-
-    A person may set any throttle while a chunk is on its way that was sized without it, and traffic may end: so a long
-    wait listens, and lasts as long as what is wanted by then asks for.
-    """
+    """Waits for the throttle, or rests for traffic, after `rows` rows took `seconds`. Raises `RunClosed`. A long wait
+    listens, since throttle and traffic may change."""
     rest(
         lambda: _pause_s(run_token, control, rows=rows, seconds=seconds),
         lambda: listen(connection, run_token, control),
@@ -275,7 +265,7 @@ def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, 
 
 
 def rest(pause_s: Callable[[], float], hear: Callable[[], object]) -> None:
-    """Wait for as long as `pause_s` says, asked again whenever a long wait has heard what is wanted by then."""
+    """Waits for `pause_s`, asked again after each listening."""
     waited = 0.0
     while (left := pause_s() - waited) > 0:
         pause = min(left, LISTEN_S)
@@ -287,10 +277,7 @@ def rest(pause_s: Callable[[], float], hear: Callable[[], object]) -> None:
 
 @dataclass(slots=True)
 class Breaks:
-    """Called while nothing is written: rests for as long as the work since the last time asks for.
-
-    Raises `RunClosed`.
-    """
+    """Called while nothing is written: rests for the work since the last call. Raises `RunClosed`."""
 
     connection: Connection
     run_token: RunToken
@@ -310,10 +297,8 @@ def _pause_s(run_token: RunToken, control: RunControl, *, rows: int, seconds: fl
 
 
 def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], key_ranges: Iterable[KeyRange]) -> Iterator[Any]:
-    """Results of `work` for each range, up to the moment the run is closed: the driver sees by the marks what is left.
-
-    A row that makes the work impossible is reported as {"refused": why}: trying again would not help.
-    """
+    """Results of `work` for each range until the run is closed. A row that makes the work impossible gives {"refused":
+    why}."""
     try:
         yield from work(key_ranges)
     except CannotDerive as cannot:

@@ -1,4 +1,4 @@
-"""On which storage entries lie: with their row, but a unique entry where its own values say."""
+"""The storage of entries: with their row, but a unique entry where its own values say."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from storage.pairs import PREFIX
 
 
 def entry_homes(index: Index, entries: Pairs, rows: pa.Array | int, *, storages: int, buckets: int) -> pa.Array:
-    """The storage of each entry (`mutations.entry_bucket`). `rows` says where the entries' rows lie, each or all."""
+    """The storage of each entry (`mutations.entry_bucket`), given that of its row."""
     homes = pa.repeat(pa.scalar(rows, pa.int32()), len(entries)) if isinstance(rows, int) else rows
     if not index.unique or not len(entries):
         return homes
@@ -25,7 +25,6 @@ def entry_homes(index: Index, entries: Pairs, rows: pa.Array | int, *, storages:
 def by_home(
     index: Index, entries: Pairs, rows: pa.Array | int, *, storages: int, buckets: int
 ) -> Iterator[tuple[int, Pairs]]:
-    """The entries of an index, storage by storage."""
     if not index.unique and isinstance(rows, int):
         yield rows, entries
         return

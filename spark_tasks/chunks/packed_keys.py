@@ -1,4 +1,4 @@
-"""A column of keys as the parameter of a statement (`.. = ANY(%b::bytea[])`), without an object for each."""
+"""A column of keys as a parameter (`.. = ANY(%b::bytea[])`), without an object for each."""
 
 from typing import Any
 
@@ -14,8 +14,6 @@ BYTEA_ARRAY = 1001
 
 
 class PackedKeys:
-    """An array of bytea as PostgreSQL reads it."""
-
     def __init__(self, keys: pa.Array) -> None:
         self.payload = array_payload(keys)
 
@@ -29,7 +27,6 @@ class _Dumper(Dumper):
 
 
 def execute_with_keys(connection: psycopg.Connection[Any], sql: str, keys: pa.Array) -> psycopg.Cursor[Any]:
-    """Run a statement whose one parameter is an array of keys."""
     cursor = connection.cursor(binary=True)
     cursor.adapters.register_dumper(PackedKeys, _Dumper)
     return cursor.execute(sql, (PackedKeys(keys),))

@@ -1,16 +1,11 @@
-"""The rows of a range in one statement where they fit: only the pairs that are needed leave PostgreSQL, in no order.
+"""Reads the rows of a range in one statement where they fit, unordered, and only the needed pairs.
 
     asked for       sent back, as they lie              a look at each pair
     columns 2, 5    existence, column 2, column 5 ..    its c: 0, 2 or 5
 
-PostgreSQL reads its table straight through and looks at one number of each pair; which row it is of, Arrow decides.
-Rows are those whose existence is stored; a value without a row is an orphan and set aside.
-
-In a range of some hundred thousand rows this costs a third of paging through all pairs by key. A first try leaves out
-values that would be too long if all were like that, and says how long the longest is: most tables have none. How many
-rows a range has is an estimate, so this try is bounded, too. Where it does not do, all are added up first, and rows
-whose pairs have too many bytes come in pages: PostgreSQL knows how long a value is without reading it. Not for use in a
-serializable transaction: it would remember every pair it read (T6).
+PostgreSQL scans its table and checks one number of each pair; Arrow finds the rows. For some hundred thousand rows
+this costs a third of paging by key. A first try leaves out long values and reports the longest. Otherwise lengths are
+added up first, and large rows come in pages. Not for serializable transactions, which would remember every pair (T6).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,11 +59,8 @@ def rows_in_parts(
     columns: Sequence[ColumnId],
     breaks: Callable[[], None] = no_break,
 ) -> Iterator[StoredRows]:
-    """The rows of a range with the columns named, in no order; in the caller's snapshot (not a serializable one).
-
-    At once, or part by part: at most `AT_ONCE_BYTES` of pairs are read for one of them. `breaks` is called between
-    statements of some tens of milliseconds. Later statements of the caller's transaction read by key again.
-    """
+    """The rows of a range, unordered, at once or in parts of at most `AT_ONCE_BYTES` of pairs. `breaks` is called
+    between statements of some tens of milliseconds."""
     connection.execute("SET LOCAL enable_seqscan = on")
     rows = _short_rows(connection, descriptor, key_range, columns, breaks)
     if rows is None and _fit(connection, descriptor, key_range, columns):
@@ -87,10 +79,7 @@ def _short_rows(
     columns: Sequence[ColumnId],
     breaks: Callable[[], None],
 ) -> StoredRows | None:
-    """All rows, where they are about as many as expected and no value is too long for so many; else None.
-
-    Keys whose length varies are added up first.
-    """
+    """All rows, if about as many as expected and without long values; else None."""
     size = key_size(descriptor)
     if size is None:
         return None
@@ -111,10 +100,8 @@ def _short_rows(
 def _block_ranges(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange
 ) -> Sequence[tuple[int, int] | None]:
-    """The blocks of each statement that reads the range: all that there were when the snapshot was taken, side by side.
-
-    Each version of a pair lies in one of them, so that each is seen once. None: wherever the range lies.
-    """
+    """The blocks of each statement: all of the snapshot, so that each version of a pair is seen once. None:
+    anywhere."""
     sql = (
         "SELECT pg_relation_size(oid) / current_setting('block_size')::int, reltuples"
         f" FROM pg_class WHERE oid = '{kv(key_range.storage, descriptor.table_id)}'::regclass"
@@ -130,7 +117,7 @@ def _block_ranges(
 
 
 def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
-    """True when the pairs of the columns are few enough to be read at once."""
+    """True when the columns' pairs are few enough to read at once."""
     sql = (
         f"SELECT coalesce(sum({PREFIX.size} + octet_length(k) + octet_length(v)), 0) <= {AT_ONCE_BYTES}"
         f" FROM {kv(key_range.storage, descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL AND c = ANY(%b::int2[])"
@@ -144,7 +131,7 @@ def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, co
 def _read(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
 ) -> StoredRows:
-    """The rows, whatever the lengths of keys and values."""
+    """The rows, whatever the lengths."""
     pairs = _pairs(connection, descriptor, key_range, columns)
     assert pairs is not None, "nothing is too long"
     return rows_of_pairs(pairs, columns, asking(connection))
@@ -161,7 +148,7 @@ def _pairs(
     most: int | None = None,
     blocks: tuple[int, int] | None = None,
 ) -> Pairs | None:
-    """The pairs; None when a value is longer than `longest`, a k is not of `size`, or there are `most` pairs."""
+    """The pairs; None for a value longer than `longest`, a k not of `size`, or `most` pairs."""
     sql = _PAIRS.format(
         kv=kv(key_range.storage, descriptor.table_id),
         longest=longest,
@@ -184,7 +171,7 @@ def _pairs(
 
 
 def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId], ask: Ask | None = None) -> StoredRows:
-    """The rows of pairs in any order, all of them pairs of rows; pairs of other columns are left out."""
+    """The rows of unordered pairs of rows; other columns are left out."""
     ends = pc.binary_slice(pairs.keys, -COLUMN.size, END)
     keys = _cut(pairs.keys.filter(pc.equal(ends, COLUMN.pack(EXISTS))))
     found, orphans = {}, []
@@ -196,12 +183,11 @@ def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId], ask: Ask | None = N
 
 
 def _cut(keys: pa.Array) -> pa.Array:
-    """K(r) of each."""
     return pc.binary_slice(keys, PREFIX.size, -COLUMN.size)
 
 
 def key_size(descriptor: Descriptor) -> int | None:
-    """Bytes of k of any pair of a row; None when that varies with the row."""
+    """Bytes of k of a row's pair; None when that varies."""
     types = types_of_key(descriptor)
     if not PAYLOAD_BYTES.keys() >= set(types):
         return None
@@ -209,7 +195,7 @@ def key_size(descriptor: Descriptor) -> int | None:
 
 
 def _by_row(keys: pa.Array, pairs: Pairs) -> tuple[pa.Array, Pairs]:
-    """One column's values in the order of `keys`, null where a row has none; and its pairs that are of no row."""
+    """One column's values in the order of `keys`, null where missing; and its pairs of no row."""
     if not len(pairs):
         return pa.nulls(len(keys), pa.binary()), pairs
     own = _cut(pairs.keys)

@@ -1,8 +1,5 @@
-"""Pairs as rows of Arrow: what a range holds, read in one short snapshot, only the columns that are needed.
-
-A range is one snapshot, not one for each page: a row that an update changes between two pages would give an
-entry that never was, with no tombstone against it.
-"""
+"""Reads pairs as rows of Arrow, a range in one short snapshot: a row updated between two pages would give an entry
+that never was."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -30,7 +27,7 @@ SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 @contextmanager
 def snapshot(connection: Connection, exported: str | None = None) -> Iterator[None]:
-    """One snapshot for everything inside: a fresh one, or one that another session exported."""
+    """One snapshot for the block: a new one, or an exported one."""
     connection.execute(SNAPSHOT if exported is None else f"{SNAPSHOT}; SET TRANSACTION SNAPSHOT '{exported}'")
     try:
         yield
@@ -40,7 +37,7 @@ def snapshot(connection: Connection, exported: str | None = None) -> Iterator[No
 
 
 def exported(connection: Connection) -> str:
-    """The name under which other sessions can use this transaction's snapshot while it lasts."""
+    """The name under which other sessions can use this transaction's snapshot."""
     row = connection.execute("SELECT pg_export_snapshot()").fetchone()
     assert row is not None
     return str(row[0])
@@ -53,7 +50,7 @@ def pages(
     columns: Iterable[int] | None = None,
     lengths: Lengths | None = None,
 ) -> Iterator[Pairs]:
-    """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
+    """The live pairs of a range, of the named columns if any (0: existence)."""
     named = None if columns is None else list(columns)
     scan = PackedScan(key_range.storage, table_id, key_range.low, key_range.high, named, lengths)
     cursor = connection.cursor(binary=True)
@@ -68,7 +65,7 @@ def pages(
 def rows(
     connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[ColumnId], *, every: bool = False
 ) -> Iterator[StoredRows]:
-    """The rows of a range with the columns named, in key order; `every` reads all pairs, to see the orphans too."""
+    """The rows of a range in key order; `every` reads all pairs, to see orphans."""
     for found, _ in rows_and_pairs(connection, table_id, key_range, columns, every=every):
         yield found
 
@@ -82,7 +79,7 @@ def rows_and_pairs(
     every: bool,
     lengths: Lengths | None = None,
 ) -> Iterator[tuple[StoredRows, int]]:
-    """Rows, and how many pairs were read meanwhile: over a whole range, what is too many belongs to no column."""
+    """Rows, and the number of pairs read: too many belong to no column."""
     wanted = tuple(columns)
     reader = RowReader(wanted, asking(connection))
     for page in pages(connection, table_id, key_range, None if every else (EXISTS, *wanted), lengths):
@@ -95,7 +92,7 @@ def rows_and_pairs(
 
 @dataclass(frozen=True, slots=True)
 class KeySpace:
-    """Where the keys of one index (0: rows) of one placement lie."""
+    """The keys of one index (0: rows) of one placement."""
 
     low: bytes
     high: bytes
@@ -104,10 +101,7 @@ class KeySpace:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of ranges of rows of which the pairs of `columns` are read.
-
-    `rows` are those that a range should hold, given a storage's rows and the bytes of these pairs.
-    """
+    """The size of ranges of rows whose `columns` are read: `rows` each, given a storage's rows and bytes."""
 
     columns: frozenset[ColumnId]
     rows: Callable[[int, int], int]
@@ -116,7 +110,7 @@ class Size:
 def ranges_of(
     connection: Connection, table_id: int, space: KeySpace, storages: int, size: Size | None = None
 ) -> list[KeyRange]:
-    """Ranges over a key space on all storages, cut at sampled keys; their row counts are exact for small tables."""
+    """Ranges over a key space on all storages, cut at sampled keys, with exact counts for small tables."""
     found = []
     for storage in range(1, storages + 1):
         seen = Sample(connection, storage, table_id, space)
@@ -134,7 +128,7 @@ def ranges_of(
 
 
 class Sample:
-    """Live pairs of a key space in some blocks of a storage's table, or in all where there are few."""
+    """Live pairs of a key space in some blocks of a storage's table, or in all."""
 
     def __init__(self, connection: Connection, storage: int, table_id: int, space: KeySpace) -> None:
         self.connection, self.table_id, table = connection, table_id, kv(storage, table_id)
@@ -145,17 +139,17 @@ class Sample:
         self.live = f"FROM {table}{sampled} WHERE {WITHIN} AND v IS NOT NULL"
 
     def keys(self) -> list[bytes]:
-        """Keys at which a row, or an entry, begins, in order."""
+        """Keys at which rows or entries begin, in order."""
         sql = f"SELECT {key_sql(self.table_id)} {self.live} AND c = 0 ORDER BY k"
         cursor = self.connection.cursor(binary=True).execute(sql, self.bounds)
         return [key for (key,) in cursor.fetchall()]
 
     def in_all(self, seen: int) -> int:
-        """The number in the whole table, when so many were seen."""
+        """The extrapolated number in the whole table."""
         return int(seen * 100.0 / self.percent)
 
     def bytes_of(self, columns: Iterable[ColumnId]) -> int:
-        """The bytes of the pairs that are read, in the whole table: not what else it has, nor what is left of old."""
+        """The extrapolated bytes of the pairs that are read."""
         size = f"{PREFIX.size} + octet_length(k) + octet_length(v)"
         sql = f"SELECT coalesce(sum({size}), 0) {self.live} AND c = ANY(%b::int2[])"
         return self.in_all(self._number(sql, *self.bounds, [EXISTS, *columns]))

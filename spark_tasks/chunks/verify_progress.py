@@ -1,8 +1,5 @@
-"""Progress of a verification: it marks how far it is in each range, for those who watch.
-
-Unlike a fill's marks these allow nobody to skip a range: what was judged in another snapshot counts no more. So
-each pass begins anew, and only the number that is shown never goes back (R11).
-"""
+"""Marks the progress of a verification, for pages. Unlike a fill's marks they let no attempt skip a range, since it
+has another snapshot; the number that is shown never goes back (R11)."""
 
 import time
 from collections.abc import Iterator
@@ -24,10 +21,8 @@ REST_AFTER_S = 0.03
 
 @dataclass(slots=True)
 class Marks:
-    """Leaves marks, and hears at each what is wanted of the run. An audit has no run: nothing is marked.
-
-    `total`: the rows of the range that is judged, once all are read; before that an estimate stands (R11).
-    """
+    """Leaves marks, and reads the run's requests. An audit has no run and no marks. `total`: rows of the judged range
+    (R11)."""
 
     run_token: RunToken | None = None
     connection: Connection | None = None
@@ -37,7 +32,7 @@ class Marks:
     since: float = field(default_factory=time.perf_counter)
 
     def rest_at(self, key_range: KeyRange, rows: int) -> None:
-        """The same, and a rest as long as the work since the last one asks for beside the traffic of nodes."""
+        """The same, with a rest for the traffic of nodes."""
         seconds = time.perf_counter() - self.since
         if seconds < REST_AFTER_S:
             return
@@ -49,14 +44,13 @@ class Marks:
         self.since = time.perf_counter()
 
     def at(self, key_range: KeyRange, rows: int) -> None:
-        """So many rows of a range are judged. Raises `RunClosed` when the run is closed, paused, or taken over."""
+        """So many rows are judged. Raises `RunClosed`."""
         self._mark(key_range, rows, is_done=False)
         if self.wanted != "run":
             assert self.run_token is not None
             raise RunClosed(f"run {self.run_token.run_id} is wanted to {self.wanted}: no further rows are judged")
 
     def done(self, key_range: KeyRange, rows: int) -> None:
-        """A range was judged."""
         self._mark(key_range, rows, is_done=True)
         self.total = None
 
@@ -76,6 +70,6 @@ class Marks:
 
 @contextmanager
 def marking(run_token: RunToken | None) -> Iterator[Marks]:
-    """Marks for the run of a token, through a session beside the one that judges."""
+    """Marks for the run of a token, through a session of its own."""
     with nullcontext() if run_token is None else run_token.connect() as connection:
         yield Marks(run_token, connection)

@@ -1,8 +1,5 @@
-"""Audits as jobs: asked for by a page, done by one worker at a time, kept for both to read.
-
-A second click, or a message that comes twice, finds the audit under way and does nothing. An error ends it at once:
-somebody waits for it and can ask again.
-"""
+"""Audits as jobs: requested by a page, done by one worker at a time, kept. A second request finds the audit under way.
+An error ends it, since a person waits and can ask again."""
 
 from typing import Any
 
@@ -31,13 +28,12 @@ def _audit(job: AuditJob) -> Values:
 
 
 def values_of(report: Report) -> Values:
-    """The columns that keep a report."""
     names = ("versions", "rows", "pairs", "violations", "violations_total", "snapshot_s")
     return {name: getattr(report, name) for name in names}
 
 
 def _begin(job: AuditJob) -> None:
-    """A line of the story for an audit, not for each of its attempts."""
+    """One line of the story for an audit, not for each attempt."""
     if job.state == RunState.WAITING:
         _append_event("audit started", job)
 

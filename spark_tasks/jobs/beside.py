@@ -1,4 +1,4 @@
-"""Those who work beside a run: as nodes say it four times a second; where they say nothing, as the database shows."""
+"""The load of others beside a run, as nodes report it four times a second, else as the database shows it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,17 @@ def _reader() -> Redis:
 
 @dataclass(slots=True)
 class Beside:
-    """Looks of one attempt at them, and the verdict of each."""
-
     traffic: Traffic = field(default_factory=Traffic)
     feedback: Feedback = field(default_factory=Feedback)
     redis: Redis = field(default_factory=_reader)
 
     def lead_on(self, felt: Mapping[str, Any], now: float) -> None:
-        """Begin with what `look` said of another run of the same change a moment ago."""
+        """Continues from what `look` found for another run of the change."""
         if felt:
             self.feedback.lead_on(Verdict.from_json(felt), now)
 
     def look(self, nodes: Sequence[str], target: Target, transactions: int, now: float) -> dict[str, Any]:
-        """The columns of the run's pulse that say it."""
+        """The columns of the run's pulse."""
         self.traffic.hear(transactions, now)
         heard = beats.read(self.redis, nodes)
         if heard:

@@ -1,4 +1,4 @@
-"""The right of one attempt to work on a run, and how far the run's marks have come."""
+"""The right of one attempt to work on a run, and the progress of its marks."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,11 @@ from spark_tasks.runs.run_elements import Elements, elements_of
 
 
 class RunFailed(Refused):
-    """The reorganisation cannot be done; the message says why, for people."""
+    """The reorganisation cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """This attempt's right to work on a run."""
-
     run: ReorgRun
     token: int
 
@@ -34,7 +32,7 @@ class Claim:
 
 
 def require_open(claim: Claim) -> None:
-    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
+    """Raises `WasClosed` for a run that was closed or taken over."""
     if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token, is_closed=False):
         raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
 

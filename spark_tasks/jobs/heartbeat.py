@@ -1,4 +1,4 @@
-"""The heartbeat of whoever works on something: a statement that is repeated while the work lasts."""
+"""Repeats a statement as a heartbeat while work lasts."""
 
 import logging
 import threading
@@ -17,7 +17,7 @@ Beat = Callable[[Connection], object]
 
 
 class Heartbeat:
-    """Calls `beat` from a thread of its own, every `beat_s` seconds while the block lasts, and once more at its end."""
+    """Calls `beat` from its own thread every `beat_s` seconds, and once at the end."""
 
     def __init__(self, owner: str, beat: Beat, *, dsn: str, beat_s: float = BEAT_S) -> None:
         self._owner, self._beat, self._dsn, self._beat_s = owner, beat, dsn, beat_s
@@ -33,7 +33,7 @@ class Heartbeat:
         self._thread.join(timeout=END_S_MAX)
 
     def _run(self) -> None:
-        """Until stopped; a connection that breaks is opened anew at the next beat."""
+        """Reconnects at the next beat after an error."""
         connection: Connection | None = None
         is_last = False
         while True:

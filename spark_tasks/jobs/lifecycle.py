@@ -1,15 +1,13 @@
-"""The life of a job, be it a run, a load or an audit: at most one attempt at a time; a newer one shuts out the older.
+"""The life of a job (run, load or audit): one attempt at a time; a newer one excludes the older.
 
     waiting --claim--> running --all is done--> done
        ^                  |  heartbeat stale: another attempt is claimed, and what the older one writes counts no more
        +--paused----------+
        +--an error--------+  a refusal, or too many failures in a row--> failed, and why
 
-Failures are in a row as long as nothing got further in between: a job that moves is tried again, since each attempt has
-less to do than the one before. Errors and silences are counted each by itself: whoever stops workers often does not
-make an error final, but a job that ends its workers is not tried for ever. The message to the worker is only a hint:
-the timetable sends a lost one again.
-Each step is a control transaction: a worker that is frozen within one does not keep the job's row (L7).
+Failures count as in a row while there is no progress in between. Errors and silences count apart: stopping workers
+often does not make an error final, but a job that ends its workers is not tried for ever. The timetable sends lost
+messages again. Each step is a control transaction: a frozen worker does not keep the job's row (L7).
 """
 
 import logging
@@ -33,7 +31,7 @@ FAILURES_MAX = 3
 
 
 class Refused(Exception):
-    """The job cannot be done, and trying again would not help: why, for people, and what else is stored of it."""
+    """The job cannot be done, and a retry would not help."""
 
     def __init__(self, why: str, **values: Any) -> None:
         super().__init__(why)
@@ -45,7 +43,7 @@ class WasClosed(Exception):
 
 
 class WasPaused(Exception):
-    """The job is to wait; starting it again goes on with what is left."""
+    """The job is to wait; starting it again continues."""
 
 
 J = TypeVar("J", bound=Job)
@@ -54,14 +52,10 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Lifecycle(Generic[J]):
-    """The way in which the jobs of one table are claimed, kept alive, counted and ended.
-
-    `work` does what is left of a job and returns what else is stored of its end; `Refused` and `refusals` are final.
-    `token` is the column that each claim moves and that an older attempt no longer has; `wanted` limits what may be
-    claimed; `heartbeat_at` is where the heartbeat is kept, in the row `beats_of` a job; `rows_done` says how far it is.
-    `begin` and `announce` tell of a claim, given the job as it was before, and of its end, in the transactions that
-    make them true.
-    """
+    """Claims, keeps alive, counts and ends the jobs of one table. `work` does what is left and returns columns for the
+    end; `Refused` and `refusals` are final. `token` is the column that each claim moves; `wanted` limits claims;
+    `heartbeat_at` is in the row `beats_of` a job; `rows_done` is its progress. `begin` and `announce` tell of claim
+    and end in their transactions."""
 
     model: type[J]
     work: Callable[[J], Values]
@@ -80,7 +74,7 @@ class Lifecycle(Generic[J]):
     announce: Callable[[J], object] = lambda _job: None
 
     def run(self, job_id: int) -> None:
-        """Do what is left of a job, unless another attempt is alive. May be called twice, at once or later."""
+        """Does what is left of a job, unless another attempt is alive. May be called twice."""
         try:
             job = self.claim(job_id)
             if job is not None:
@@ -106,12 +100,15 @@ class Lifecycle(Generic[J]):
             self.end(job, RunState.DONE, **{"error": "", **values})
 
     def claim(self, job_id: int) -> J | None:
-        """Become the attempt that works on the job; None while another one is alive, and when it has ended.
-
-        Asked again once the row is locked: after a wait for it PostgreSQL looks at that row anew, at no other (a
-        run's pulse).
-        """
-        claimable = self.model.objects.filter(Q(state=RunState.WAITING) | self._is_silent(), self.wanted, pk=job_id)
+        """Becomes the job's attempt; None while another one is alive, and when it has ended. Checks again under the
+        row's lock, since after a wait PostgreSQL re-reads that row only."""
+        stale = Q(**{f"{self.heartbeat_at}__lt": Now() - timedelta(seconds=STALE_S)})
+        claimable = self.model.objects.filter(
+            Q(state=RunState.WAITING)
+            | (Q(state=RunState.RUNNING) & (stale | Q(**{f"{self.heartbeat_at}__isnull": True}))),
+            self.wanted,
+            pk=job_id,
+        )
         with control_transaction():
             is_locked = claimable.select_for_update(of=("self",)).first() is not None
             job = claimable.first() if is_locked else None
@@ -130,20 +127,20 @@ class Lifecycle(Generic[J]):
             return self.model.objects.get(pk=job_id)  # with our token: once the row is free, another may move it
 
     def dead(self) -> list[int]:
-        """The jobs that should be worked on, and nobody does."""
+        """Jobs without a living attempt."""
         heard_at = Coalesce(self.heartbeat_at, "created_at")
         undone = self.model.objects.filter(self.wanted, state__in=(RunState.WAITING, RunState.RUNNING))
         silent = undone.alias(heard_at=heard_at).filter(heard_at__lt=Now() - timedelta(seconds=STALE_S))
         return list(silent.values_list("pk", flat=True))
 
     def end(self, job: J, state: RunState, **values: Any) -> None:
-        """Compare-and-set: only the attempt that nobody has replaced may end the job."""
+        """Compare-and-set: only the current attempt ends the job."""
         with control_transaction():
             if self._mine(job).update(state=state, ended_at=Now(), **values):
                 self.announce(job)
 
     def _fail(self, job: J, error: str) -> None:
-        """Another attempt after a failure, or the end after too many in a row. A replaced attempt's is nobody's."""
+        """Another attempt after a failure, or the end after too many in a row."""
         with control_transaction():
             locked = self._mine(job).select_for_update().first()
             if locked is None:
@@ -155,7 +152,7 @@ class Lifecycle(Generic[J]):
                 self._mine(job).update(state=RunState.WAITING, error=error)
 
     def _count(self, job: J, kind: str) -> int:
-        """The attempts in a row that have failed now, in this way; a job that came further begins both counts anew."""
+        """Failed attempts in a row, in this way; progress resets both counts."""
         done = self.rows_done(job)
         before = {"failures": 0, "silences": 0} if done > job.rows_done_at_failure else {kind: getattr(job, kind)}
         counts = before | {kind: before[kind] + 1}
@@ -166,9 +163,4 @@ class Lifecycle(Generic[J]):
         self.end(job, RunState.FAILED, error=self.given_up.format(failures=failures, error=error))
 
     def _mine(self, job: J) -> Any:
-        """The job's row while this attempt works on it."""
         return self.model.objects.filter(pk=job.pk, state=RunState.RUNNING, **{self.token: getattr(job, self.token)})
-
-    def _is_silent(self) -> Q:
-        stale = Q(**{f"{self.heartbeat_at}__lt": Now() - timedelta(seconds=STALE_S)})
-        return Q(state=RunState.RUNNING) & (stale | Q(**{f"{self.heartbeat_at}__isnull": True}))

@@ -1,8 +1,5 @@
-"""Loads as jobs: asked for by a command, done by one worker at a time, kept for both to read.
-
-Any attempt goes on after the marks of those before it. A worker that fell silent has failed, too: a file that kills its
-workers ends some time.
-"""
+"""Loads as jobs: requested by a command, done by one worker at a time, kept. Attempts continue after earlier marks.
+Silence counts as a failure: a file that kills its workers is not tried for ever."""
 
 import time
 from pathlib import Path
@@ -32,7 +29,7 @@ WHERE id = %s AND attempt = %s
 
 
 def start_anew(job: LoadJob) -> None:
-    """A load that failed is tried again, with what its failure said forgotten; rows that are in stay there."""
+    """Retries a failed load; its rows stay."""
     forgotten = {"error": "", "duplicates": [], "failures": 0, "silences": 0, "heartbeat_at": None, "ended_at": None}
     LoadJob.objects.filter(id=job.pk, state=RunState.FAILED).update(state=RunState.WAITING, **forgotten)
 
@@ -61,13 +58,13 @@ def _rows_done(job: LoadJob) -> int:
 
 
 def _begin(job: LoadJob) -> None:
-    """A line of the story for a load, not for each of its attempts: the error of the last one is still kept."""
+    """One line of the story for a load, not for each attempt."""
     if job.state == RunState.WAITING and not job.error:
         _append_event("load started", job)
 
 
 def _announce_end(job: LoadJob) -> None:
-    """Its number is exact then, whatever the last heartbeats have seen."""
+    """With the exact number."""
     LoadJob.objects.filter(pk=job.pk).update(rows_done=Greatest("rows_done", _rows_done(job)))
     ended = LoadJob.objects.get(pk=job.pk)
     if ended.state == RunState.DONE:
@@ -102,6 +99,5 @@ LOADS = Lifecycle(
 
 
 def job_json(job: LoadJob) -> dict[str, Any]:
-    """A job for people and scripts."""
     names = ("id", "state", "rows_done", "rows_per_s", "error", "duplicates", "attempt")
     return {name: getattr(job, name) for name in names}

@@ -1,6 +1,6 @@
 """The work of each kind of run on its elements, at the version it was started for.
 
-fill      tombstones of before the drain are removed (R6), then what the rows lack is put, one scan for all elements
+fill      old tombstones are removed (R6), then what the rows lack is put, one scan for all elements
 verify    rows against pairs, by content, both ways
 delete    entries, then values, then rows
 purge     the last tombstones are removed, once no range can be written any more (R7, R8)
@@ -66,7 +66,7 @@ def rows_without_value(claim: Claim) -> list[dict[str, Any]]:
 
 
 def prepare_fill(run: ReorgRun) -> None:
-    """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
+    """Removes old tombstones and stores the ranges: in one transaction, once (R1, R6)."""
     if run.are_ranges_stored:
         return
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
@@ -83,7 +83,7 @@ def prepare_fill(run: ReorgRun) -> None:
 
 
 def delete(claim: Claim) -> None:
-    """Each phase ends before the next begins: an entry whose row's values are deleted would be an orphan (C5)."""
+    """Phases in order: an entry whose row's values are deleted would be an orphan (C5)."""
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     if elements.has_table:
         prepare(claim.run, lambda: ranges_over(descriptor, [key_space(descriptor)]))
@@ -98,7 +98,7 @@ def delete(claim: Claim) -> None:
 
 
 def ranges_to_empty(descriptor: Descriptor, elements: Elements) -> list[KeyRange]:
-    """Ranges of a deletion. Values are walked to, block by block of a storage: those are one range for each storage."""
+    """Ranges of a deletion; values are one range for each storage, walked block by block."""
     spaces = key_spaces(descriptor, elements)
     walked = [s for s in spaces if is_of_row(s.low) and placement_of(s.low) not in elements.placements]
     others = [space for space in spaces if space not in walked]
@@ -107,10 +107,8 @@ def ranges_to_empty(descriptor: Descriptor, elements: Elements) -> list[KeyRange
 
 
 def _delete_what_moved(claim: Claim) -> None:
-    """A row whose key changes takes hidden values along, perhaps into a range that is done: until none is seen.
-
-    Nobody makes new ones in delete-only, so one snapshot without any is the end of them.
-    """
+    """A row whose key changes takes hidden values along, perhaps into a finished range: repeats until none is seen,
+    since delete-only makes no new ones."""
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     for _ in range(PASSES_MAX if elements.columns else 0):
         with reading("schemalab delete") as reader:
@@ -123,14 +121,14 @@ def _delete_what_moved(claim: Claim) -> None:
 
 
 def purge(claim: Claim) -> None:
-    """R7, R8: no tombstone is removed while a range may still be written."""
+    """No tombstone is removed while a range may still be written (R7, R8)."""
     fills = ReorgRun.objects.filter(change_id=claim.run.change_id, kind=Kind.FILL, is_closed=False)
     if fills.exists():
         raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
     table_id, elements = claim.run.table_id, claim.elements
 
     def find() -> list[KeyRange]:
-        """Nobody writes tombstones any more: where none is seen now there will be none."""
+        """No new tombstones are written, so one look without any is enough."""
         descriptor = claim.descriptor()
         with reading("schemalab purge") as reader:
             spaces = with_tombstones(reader, descriptor, elements, settings.STORAGE_COUNT)

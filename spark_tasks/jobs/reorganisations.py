@@ -1,8 +1,5 @@
-"""Runs as jobs: the reorganisations of changes.
-
-A pause is an attempt that did not fail, and a run that moves goes on, however often workers end. A verification keeps
-nothing of an attempt that failed, so each failure of it counts.
-"""
+"""Runs as jobs. A pause is no failure, and a run with progress continues however often workers end. A verification
+keeps nothing of a failed attempt, so each failure counts."""
 
 import time
 
@@ -50,7 +47,7 @@ ORDER BY pulse.heartbeat_at DESC LIMIT 1
 
 
 def run_heartbeat(run: ReorgRun) -> Heartbeat:
-    """That the attempt lives, how far its marks have come, how fast they come now, and how hard it may work."""
+    """The attempt lives, its progress and rate, and how hard it may work."""
     rate, beside = Rate(), Beside()
     has_begun = False
 
@@ -83,7 +80,6 @@ def _work(run: ReorgRun) -> Values:
 
 
 def _announce_end(run: ReorgRun) -> None:
-    """Its numbers are exact then."""
     with connection.cursor() as cursor:
         cursor.execute(CATCH_UP, {"run": run.pk})
         cursor.execute("SELECT pg_notify('schemalab_reorg', %s)", [str(run.pk)])

@@ -1,7 +1,4 @@
-"""The ranges of a run: computed once, stored, handed to workers until each has its mark (R1, R3).
-
-Any worker can go on where another one died: what is left are the ranges without a mark.
-"""
+"""The ranges of a run: computed once, stored, given to workers until each has its mark (R1, R3)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -31,7 +28,7 @@ STORING_S = 60.0
 
 @contextmanager
 def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
-    """A session in a snapshot of its own, which reads straight through where that is quicker."""
+    """A session with its own snapshot, which scans where that is quicker."""
     with (
         psycopg.connect(database_dsn(), autocommit=True, **session_options(name, enable_seqscan="on")) as reader,
         snapshot(reader),
@@ -40,7 +37,7 @@ def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def ranges_over(descriptor: Descriptor, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
-    """Ranges over several key spaces, one after the other, on all storages of the table's placements."""
+    """Ranges over several key spaces on all storages of the table's placements."""
     count = descriptor.storage_count(settings.STORAGE_COUNT)
     with reading("schemalab ranges") as reader:
         return [
@@ -49,10 +46,7 @@ def ranges_over(descriptor: Descriptor, spaces: Iterable[KeySpace], size: Size |
 
 
 def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
-    """Large ranges, read at once: by the bytes of what is read of the rows, and of the values that a fill adds to each.
-
-    By no more than that: each range is a walk through the whole table.
-    """
+    """Large ranges, read at once, by the bytes that are read and filled: each range is a scan of the table."""
     storages = descriptor.placement.storage_count(settings.STORAGE_COUNT)
     workers = max(1, session.workers_expected() // storages)
     count = len(elements.columns) + len(elements.indexes)
@@ -67,10 +61,7 @@ def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
 
 
 def prepare(run: ReorgRun, find: Callable[[], list[KeyRange]], meanwhile: Callable[[], object] | None = None) -> None:
-    """Find and store the run's ranges, unless an attempt has; what is to happen `meanwhile` is in one transaction.
-
-    Raises `WasClosed`.
-    """
+    """Stores the run's ranges once, with what is to happen `meanwhile` in one transaction. Raises `WasClosed`."""
     if run.are_ranges_stored:
         return
     found = find()
@@ -86,7 +77,7 @@ def prepare(run: ReorgRun, find: Callable[[], list[KeyRange]], meanwhile: Callab
 
 
 def prepare_again(claim: Claim, found: list[KeyRange]) -> None:
-    """More ranges for a run whose first are done: a finished range is never done again (R3). Raises `WasClosed`."""
+    """Stores more ranges; a finished range is never done again (R3). Raises `WasClosed`."""
     with control_transaction(STORING_S):
         require_open(claim)
         _store(claim.run, found)
@@ -107,10 +98,8 @@ def _store(run: ReorgRun, found: list[KeyRange]) -> None:
 
 
 def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:
-    """Let workers do the ranges that have no mark yet: entries first, then what lies among the rows (section 4).
-
-    Raises `WasClosed`, `WasPaused`, and `RunFailed` when a row makes the work impossible.
-    """
+    """Gives the unmarked ranges to workers: entries first, then rows (section 4). Raises `WasClosed`, `WasPaused`, and
+    `RunFailed` when a row makes the work impossible."""
     for is_of_rows in (False, True):
         left = [key_range for key_range in ranges_left(claim) if is_among_rows(key_range) is is_of_rows]
         if left:
@@ -118,17 +107,14 @@ def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:
 
 
 def ranges_left(claim: Claim) -> list[KeyRange]:
-    """The run's ranges that have no mark, in order."""
     return [key_range_of(one) for one in ReorgRange.objects.filter(run=claim.run, is_done=False)]
 
 
 def ranges_of_run(run: ReorgRun) -> list[KeyRange]:
-    """All ranges of a run, in order."""
     return [key_range_of(one) for one in ReorgRange.objects.filter(run=run)]
 
 
 def key_range_of(stored: ReorgRange) -> KeyRange:
-    """A range as workers know it."""
     return KeyRange(stored.storage, bytes(stored.low), bytes(stored.high), stored.rows_total, stored.id)
 
 
@@ -146,7 +132,7 @@ def _spread(claim: Claim, work: Callable[[RunToken], session.Work], key_ranges: 
 
 
 def require_all_done(claim: Claim, key_ranges: list[KeyRange]) -> None:
-    """After the workers have come back. Raises `WasPaused`, `WasClosed` when they left something."""
+    """Raises `WasPaused`, `WasClosed` when the workers left something."""
     if ReorgRange.objects.filter(id__in=[key_range.id for key_range in key_ranges], is_done=False).exists():
         if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
             raise WasPaused(f"{claim.run} is paused")

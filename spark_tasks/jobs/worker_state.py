@@ -1,8 +1,5 @@
-"""The worker with the warm Spark session, as a command sees it: does it answer, and has it done the job?
-
-A session costs ten seconds to start and some hundred megabytes, so a command gives its job to the worker that has
-one. Where no worker answers (no cluster runs), the command does the job itself.
-"""
+"""The worker with the warm Spark session, for commands: they give it their job, since a session takes ten seconds and
+some hundred megabytes. Without a worker they do the job themselves."""
 
 import time
 from collections.abc import Callable
@@ -34,10 +31,7 @@ def is_listening() -> bool:
 
 
 def wait_until_ended(job: Job, *, resend: Callable[[], object], seen: Callable[[Job], None], seconds_max: float) -> Job:
-    """Look at the job's row until it has ended; send it again now and then, since a worker may have died with it.
-
-    Sending twice is harmless: a job that is alive is not claimed again. Raises `NoEnd`.
-    """
+    """Waits for the job's end; sends it again now and then, which is harmless. Raises `NoEnd`."""
     deadline, send_at = time.monotonic() + seconds_max, time.monotonic() + RESEND_S
     while time.monotonic() < deadline:
         job.refresh_from_db()

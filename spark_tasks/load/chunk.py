@@ -1,14 +1,12 @@
-"""One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with the mark that says so (T1).
+"""One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with its mark (T1).
 
     lease the newest versions; rows as pairs under them   again when a version moved
-    BEGIN SERIALIZABLE; enter; mark; COPY to each storage; what foreign keys refer to is there; COMMIT
+    BEGIN SERIALIZABLE; enter; mark; COPY to each storage; referenced rows exist; COMMIT
         a key is taken    by a live row: named, and the load fails
                           by a tombstone: put over it, as a statement would
-        a row dangles     named, and the load fails
+        a reference is missing   named, and the load fails
 
-Rows of other tables may refer to these: a load only adds rows, so there is nothing to ask of them.
-
-Runs in workers of Spark: no Django here.
+A load only adds rows, so referring tables need no check. No Django here.
 """
 
 import os
@@ -50,8 +48,6 @@ RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """The result of a worker for its part of the file."""
-
     rows: int = 0
     retries: int = 0
     error: str = ""
@@ -60,8 +56,6 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """All that the workers of a load need to know of it."""
-
     dsn: str
     job_id: int
     table_id: int
@@ -72,7 +66,7 @@ class Load:
 
 @contextmanager
 def loader_of(load: Load, part: int) -> "Iterator[Loader]":
-    """A loader that is a node of its own: it gives a version back once it uses it no more, whoever else does (L4)."""
+    """A loader that is a node: it releases a version when it no longer uses it (L4)."""
     node = PseudoNode(load.dsn, loader_name(load.job_id, part), pid=os.getpid(), lease_s=load.lease_s)
     with node as member, Loader(member, load.job_id, load.table_id, load.storages, load.buckets) as loader:
         yield loader
@@ -80,7 +74,7 @@ def loader_of(load: Load, part: int) -> "Iterator[Loader]":
 
 @dataclass
 class Loader:
-    """Loads chunks for one job, one after the other, through two sessions: one for leases, one for rows."""
+    """Loads chunks for one job, with one session for leases and one for rows."""
 
     node: Membership
     job_id: int
@@ -103,12 +97,12 @@ class Loader:
         self._rows.close()
 
     def marks(self) -> dict[int, int]:
-        """The rows that those chunks have that are in the table already, by where each begins."""
+        """Rows of chunks that are loaded already, by first row."""
         sql = f"SELECT first, rows FROM {MARKS} WHERE job_id = %s"
         return dict(self._leases.execute(sql, (self.job_id,)).fetchall())
 
     def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
-        """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
+        """Puts the rows in; returns the number of tries. Raises `CannotLoad`."""
         for attempt in spaced(TRIES_MAX, first_s=0.004, longest_s=PAUSE_S_MAX):
             pinned = self._pins.newest()
             rows = typed_rows(pinned.descriptor, texts, first, asking(self._rows))
@@ -124,7 +118,7 @@ class Loader:
         raise CannotLoad(f"rows from {first + 1}: {TRIES_MAX} tries met other transactions each time")
 
     def _put(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
-        """The quick way, or the one that looks at what holds a key. A mark that is there: another attempt was here."""
+        """By COPY, or looking at what holds a key. An existing mark: another attempt was here."""
         try:
             self._write(pinned, rows, first)
         except errors.UniqueViolation as violation:
@@ -154,7 +148,7 @@ class Loader:
         )
 
     def _put_over_tombstones(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
-        """As a statement would: existence and unique entries are refused where a live pair is, the rest replaces."""
+        """As a statement: refuses live existence pairs and unique entries, replaces the rest."""
         with self._rows.transaction():
             pinned.enter(self._rows, self.storages)
             self._mark(first, len(rows))
@@ -172,7 +166,7 @@ class Loader:
             self._require_referenced(pinned, rows, first)
 
     def _require_referenced(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
-        """Require what the rows refer to. Asked when they are: a row may refer to one of its own chunk."""
+        """Checked after the put, since a row may refer to one of its own chunk."""
         for reference in pinned.references(storages=self.storages, buckets=self.buckets):
             refuse_dangling(reference, rows, reference.dangling(self._rows, rows), first)
 
@@ -180,21 +174,20 @@ class Loader:
         return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
 
 
-def _require_same(first: int, marked: int, rows: int) -> None:
-    """Require that a chunk has as many rows as its mark says: of another file some would never come in."""
-    if marked != rows:
-        was = f"{marked} rows from row {first + 1} on are in the table, now there are {rows}"
-        raise CannotLoad(f"the file is not the one whose load began, or was cut otherwise: {was}; begin another load")
-
-
 def load_chunks(loader: Loader, chunks: Iterable[tuple[int, pa.RecordBatch]]) -> PartResult:
-    """Load these chunks, each with the number of its first row, unless they have a mark."""
+    """Loads these chunks, each with its first row's number, unless marked."""
     rows = retries = 0
     done = loader.marks()
     try:
         for first, batch in chunks:
             if first in done:
-                _require_same(first, done[first], batch.num_rows)
+                # a chunk must have as many rows as its mark: another file's rows would be lost
+                marked = done[first]
+                if marked != batch.num_rows:
+                    was = f"{marked} rows from row {first + 1} on are in the table, now there are {batch.num_rows}"
+                    raise CannotLoad(
+                        f"the file is not the one whose load began, or was cut otherwise: {was}; begin another load"
+                    )
             else:
                 retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
             rows += batch.num_rows

@@ -1,10 +1,9 @@
-"""A file as batches of rows, always the same ones: what one attempt, or one worker, calls chunk 7 is chunk 7 for all.
+"""A file as batches of rows, always the same, so that all attempts and workers agree on chunk 7.
 
     CSV       texts; an empty field is NULL, an empty one in quotes the empty text; quoted lines may be several
     Parquet   columns as they are typed
 
-Each worker reads the whole file and takes the chunks that are its own: reading is a tenth of what writing costs, and a
-cut through a CSV file would have to know which of its line ends stand in quotes.
+Each worker reads the whole file, a tenth of the cost of writing, since a cut through a CSV file would need its quotes.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -33,7 +32,7 @@ READ_AT_ONCE = 1 << 22
 
 
 def refuse_unknown(path: Path) -> None:
-    """Refuse what is no file, or none that is read here. Raises `CannotLoad`."""
+    """Raises `CannotLoad` for other files."""
     if not path.exists():
         raise CannotLoad(f"there is no file {path}")
     if path.suffix not in (".csv", ".parquet"):
@@ -43,7 +42,7 @@ def refuse_unknown(path: Path) -> None:
 
 
 def refuse_unclosed(path: Path) -> None:
-    """Refuse a CSV file with a quote too few, as COPY does: all behind it would be one value. Raises `CannotLoad`."""
+    """Refuses a CSV file with an unclosed quote, as COPY does. Raises `CannotLoad`."""
     quotes = 0
     if path.suffix != ".csv" or not path.is_file():
         return
@@ -58,7 +57,7 @@ def refuse_unclosed(path: Path) -> None:
 
 
 def batches_of(path: Path) -> Generator[pa.RecordBatch, None, None]:
-    """The file's rows, `CHUNK_ROWS` at a time. Raises `CannotLoad` for what is no such file."""
+    """The file's rows, `CHUNK_ROWS` at a time. Raises `CannotLoad`."""
     refuse_unknown(path)
     try:
         yield from in_chunks(_csv(path) if path.suffix == ".csv" else _parquet(path))
@@ -69,14 +68,14 @@ def batches_of(path: Path) -> Generator[pa.RecordBatch, None, None]:
 
 
 def chunks_of(path: Path, part: int, parts: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Every `parts`-th chunk from number `part` on, each with the number of its first row."""
+    """Every `parts`-th chunk from `part` on, each with its first row's number."""
     for number, batch in enumerate(batches_of(path)):
         if number % parts == part:
             yield number * CHUNK_ROWS, batch
 
 
 def in_chunks(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of equal size; the last one may be smaller."""
+    """The same rows in batches of equal size."""
     kept: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -93,7 +92,7 @@ def in_chunks(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iter
 
 
 def _csv(path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows as texts. A row that is larger than the blocks has the file read again in larger ones."""
+    """The rows as texts; a row larger than the blocks has the file read again in larger ones."""
     given = 0
     for block in BLOCKS:
         skipped = 0
@@ -139,7 +138,7 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _plain(name: str, column: pa.Array) -> pa.Array:
-    """A column in a type of ours or as texts, whatever the file's own variant of it is."""
+    """A column in a type of ours or as texts."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
@@ -152,16 +151,16 @@ def _plain(name: str, column: pa.Array) -> pa.Array:
     if any(is_of(column.type) for is_of in LISTS):
         lists = column.cast(pa.list_(column.type.value_type))
         items = _plain(name, lists.flatten())
-        return pa.ListArray.from_arrays(_offsets(lists), items, mask=lists.is_null())
+        # where each list begins among all items; null for NULL
+        counts = pc.fill_null(pc.list_value_length(lists), 0)
+        return pa.ListArray.from_arrays(
+            pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(counts).cast(pa.int32())]),
+            items,
+            mask=lists.is_null(),
+        )
     if any(is_of(column.type) for is_of in TAKEN_BY_NONE):
         raise CannotLoad(f"column {name} of the file is of type {column.type}, which no column takes")
     return column
-
-
-def _offsets(lists: pa.Array) -> pa.Array:
-    """Where each list begins among the items of all; one that is NULL has none."""
-    counts = pc.fill_null(pc.list_value_length(lists), 0)
-    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(counts).cast(pa.int32())])
 
 
 def _refuse_repeated(path: Path, names: list[str]) -> None:

@@ -1,9 +1,7 @@
-"""Tells whether a file is the one whose load began: its chunks are the same ones only while it is.
+"""Tells whether a file is the one whose load began, since its chunks must be the same.
 
-    size, digest               kept with the job, asked when an attempt begins: a copy of the file will do
-    size, time of last change  asked before each chunk: nobody has written into what is read
-
-Without it an attempt would pass over the rows of a new file that stand where the marks of the old one are.
+size, digest               kept with the job, checked when an attempt begins: a copy of the file will do
+size, time of last change  checked before each chunk
 """
 
 import hashlib
@@ -21,7 +19,7 @@ Look = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """A file by its content, and when that was last changed as this attempt found it."""
+    """A file by content, and its last change as this attempt found it."""
 
     size: int
     changed_ns: int
@@ -32,7 +30,7 @@ class FileIdentity:
 
 
 def identity_of(path: Path) -> FileIdentity:
-    """The identity of a file that nobody is writing. Raises `CannotLoad`."""
+    """The identity of a file that no process is writing. Raises `CannotLoad`."""
     before = look_at(path)
     try:
         with path.open("rb") as file:
@@ -44,7 +42,6 @@ def identity_of(path: Path) -> FileIdentity:
 
 
 def look_at(path: Path) -> Look:
-    """Raises `CannotLoad` when the file is not there any more."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -53,13 +50,13 @@ def look_at(path: Path) -> Look:
 
 
 def require_untouched(path: Path, before: Look) -> None:
-    """Require that nobody has written into the file since that look. Raises `CannotLoad`."""
+    """Raises `CannotLoad` when the file was written since."""
     if look_at(path) != before:
         raise CannotLoad(f"{path.name} was changed while it was read: load it once it is complete")
 
 
 def require_same(path: Path, began: FileIdentity, now: FileIdentity) -> None:
-    """Require that the file is the one whose load began. Raises `CannotLoad`."""
+    """Raises `CannotLoad` for another file."""
     if now.size != began.size:
         raise _replaced(path, f"it has {now.size:,} bytes, and had {began.size:,}")
     if now.digest != began.digest:
@@ -67,7 +64,7 @@ def require_same(path: Path, began: FileIdentity, now: FileIdentity) -> None:
 
 
 def untouched(path: Path, found: FileIdentity, chunks: Iterable[T]) -> Iterator[T]:
-    """A worker's chunks of the file that the driver found, each read before anybody wrote into it."""
+    """A worker's chunks of the driver's file, each read before any change."""
     here = look_here(path, found)
     for chunk in chunks:
         require_untouched(path, here)
@@ -75,7 +72,7 @@ def untouched(path: Path, found: FileIdentity, chunks: Iterable[T]) -> Iterator[
 
 
 def look_here(path: Path, found: FileIdentity) -> Look:
-    """A worker's first look at the file that the driver found: the same one, or a copy of it. Raises `CannotLoad`."""
+    """A worker's first look at the driver's file, or a copy of it. Raises `CannotLoad`."""
     here = look_at(path)
     if here != (found.size, found.changed_ns):
         require_same(path, found, identity_of(path))

@@ -1,4 +1,4 @@
-"""Rows of a file as pairs: where each lies, how a statement would put it, which keys are taken, which rows dangle."""
+"""Rows of a file as pairs: their places, acts, taken keys and missing references."""
 
 from collections.abc import Iterable, Iterator
 
@@ -39,10 +39,7 @@ class Duplicates(CannotLoad):
 
 
 def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int) -> Iterator[tuple[int, Pairs]]:
-    """All pairs of the rows by storage: theirs, and the entries their indexes put now, in each placement that is put.
-
-    Which those are, `catalog.states` says.
-    """
+    """All pairs of the rows by storage, with entries, in each placement that is put (`catalog.states`)."""
     try:
         yield from sorted(_pairs_of(descriptor, rows, storages, buckets).items())
     except CannotDerive as cannot:
@@ -68,15 +65,12 @@ def _pairs_of(descriptor: Descriptor, rows: StoredRows, storages: int, buckets: 
 
 
 def _placements_put(descriptor: Descriptor) -> Iterator[Placement]:
-    """The placements into which a new row is put."""
     return (one for one in descriptor.placements if rule(one.kind, one.state).insert is Write.PUT)
 
 
 def by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
-    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces.
-
-    An entry over the primary key is created, too.
-    """
+    """The pairs by act: existence and entries over the primary key are created, other unique entries their owner's,
+    the rest replaces."""
     placements, guards = list(_placements_put(descriptor)), key_guards(descriptor)
     starts = pc.binary_slice(pairs.keys, 0, PREFIX.size)
     is_row = pc.is_in(starts, value_set=_binaries(prefix(descriptor, one.id) for one in placements))
@@ -98,7 +92,7 @@ def _binaries(listed: Iterable[bytes]) -> pa.Array:
 
 
 def twice_in_file(descriptor: Descriptor, rows: StoredRows) -> Duplicates:
-    """Rows that have the key of another one of the chunk."""
+    """Rows with the key of another row of the chunk."""
     counts = pc.value_counts(rows.keys)
     doubled = [count["values"].as_py() for count in counts if count["counts"].as_py() > 1]
     words = [row_words(descriptor, key) for key in doubled[:DUPLICATES_NAMED]]
@@ -106,7 +100,7 @@ def twice_in_file(descriptor: Descriptor, rows: StoredRows) -> Duplicates:
 
 
 def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) -> None:
-    """Keys that others hold. Raises `Duplicates` when there are any."""
+    """Raises `Duplicates` for keys that other rows have."""
     if not taken:
         return
     keys, placements = rows.keys.to_pylist(), [one.id for one in _placements_put(descriptor)]
@@ -119,7 +113,7 @@ def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) ->
 
 
 def refuse_dangling(reference: Reference, rows: StoredRows, dangling: pa.Array, first: int) -> None:
-    """Rows that refer to nothing, by a mask. Raises `CannotLoad` with the first of them when there is one."""
+    """Raises `CannotLoad` with the first row whose reference is missing."""
     if not pc.any(dangling).as_py():
         return
     number, row = number_in_file(first, dangling.index(True).as_py()), next(first_rows(chosen(rows, dangling)))

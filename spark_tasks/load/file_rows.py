@@ -1,11 +1,11 @@
-"""Rows of a file as one version of the table takes them: typed, complete, and by its rules.
+"""Rows of a file as one version of the table takes them.
 
     public column        from the file; NULL when the file has none
-    write-only column    what a fill would put: its value in rows that are older than it
+    write-only column    what a fill would put: its value in existing rows
     derived column       what follows from its source
-    constraint           asked of every row from write-only on; the first row that breaks it is named
+    constraint           checked from write-only on; the first row that breaks it is named
 
-The values themselves are parsed by Arrow where it reads what PostgreSQL reads, one by one where it does not.
+Arrow parses values where it reads what PostgreSQL reads; others are parsed one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ from storage.pairs import CannotDerive
 
 
 class CannotLoad(Exception):
-    """The file cannot be loaded; the message says which row or column and why."""
+    """The file cannot be loaded: which row or column, and why."""
 
 
 def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int, ask: Ask | None = None) -> StoredRows:
@@ -65,12 +65,20 @@ def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int
     rows = rows_of_batch(descriptor, {c.id: _typed(c, texts.get(c.name), count, first) for c in given}, ask)
     defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if writes[c] is Write.PUT_DEFAULT}
     complete = _with_derived(descriptor, replace(rows, columns={**rows.columns, **defaults}))
-    _require_lawful(descriptor, complete, first)
+    for constraint in descriptor.constraints:
+        if constraint.rule not in ROW_RULES or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
+            continue
+        broken = breaks(descriptor, constraint, complete)
+        if pc.any(broken).as_py():
+            place = broken.index(True).as_py()
+            words = row_words(descriptor, complete.keys[place].as_py())
+            number = number_in_file(first, place)
+            raise CannotLoad(f"row {number}: {words} breaks constraint {constraint.name} ({constraint.state.value})")
     return complete
 
 
 def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
-    """The rows with the values that follow from others (`derived.with_derived`)."""
+    """The rows with derived values."""
     put = [c for c in derived_columns(descriptor) if rule(c.kind, c.state).insert is Write.PUT]
     try:
         derived = {c.id: derived_values(descriptor, c, rows) for c in put}
@@ -79,24 +87,9 @@ def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
     return replace(rows, columns={**rows.columns, **derived})
 
 
-def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> None:
-    """Constraints are enforced from write-only on. Foreign keys are asked in the transaction (`load.chunk`)."""
-    for constraint in descriptor.constraints:
-        if constraint.rule not in ROW_RULES or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
-            continue
-        broken = breaks(descriptor, constraint, rows)
-        if pc.any(broken).as_py():
-            place = broken.index(True).as_py()
-            words = row_words(descriptor, rows.keys[place].as_py())
-            number = number_in_file(first, place)
-            raise CannotLoad(f"row {number}: {words} breaks constraint {constraint.name} ({constraint.state.value})")
-
-
 def _default(column: Column, count: int) -> pa.Array:
-    """The values of a column that no file has. One that is being added gets what the fill would put.
-
-    One that is being dropped comes back when the change is cancelled, and must then have what an insert puts.
-    """
+    """Values of a column that no file has: of an added one the fill's, of a dropped one an insert's, since a cancel
+    brings it back."""
     if column.fill_value is None and column.default is not None:
         why = "is being dropped and has a default, which a bulk load does not evaluate"
         raise CannotLoad(f"column {column.name} {why}: load the file when that change has ended")
@@ -129,7 +122,6 @@ PLAIN = {
 
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
-    """The values as the column takes them."""
     read = _read(column, given, first)
     if column.type in MOMENTS and column.length is not None:
         return _rounded(column, column.length, read, first)
@@ -139,7 +131,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
 
 
 def _refuse_beyond(column: Column, length: int, values: pa.Array, first: int) -> None:
-    """Whole numbers of more bytes than the narrower type that a column still has for others."""
+    """Whole numbers that the narrower type of the column lacks."""
     limit = limit_of(column.type, length)
     is_beyond = pc.fill_null(pc.or_(pc.less(values, -limit), pc.greater_equal(values, limit)), False)
     if pc.any(is_beyond).as_py():
@@ -149,7 +141,7 @@ def _refuse_beyond(column: Column, length: int, values: pa.Array, first: int) ->
 
 
 def _read(column: Column, given: pa.Array, first: int) -> pa.Array:
-    """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
+    """By Arrow's cast where it reads what PostgreSQL reads, else one by one."""
     if pa.types.is_list(given.type):
         return _arrays(column, given, first)
     if pa.types.is_binary(given.type) and column.type is not SqlType.BYTEA:
@@ -175,7 +167,7 @@ def _read(column: Column, given: pa.Array, first: int) -> pa.Array:
 
 
 def _arrays(column: Column, given: pa.Array, first: int) -> pa.Array:
-    """The lists of a file as the values of a column of arrays: each item as a value of the element's type."""
+    """The lists of a file as arrays."""
     element = column.type.element
     if element is None:
         raise CannotLoad(f"column {column.name} of the file is of type {given.type}, which only an array takes")
@@ -195,14 +187,13 @@ def _arrays(column: Column, given: pa.Array, first: int) -> pa.Array:
 
 
 def _in_lists(items: Sequence[Any], counts: Sequence[int | None]) -> Iterator[tuple[Any, ...] | None]:
-    """The items one list after the other; a list without a count is NULL."""
     rest = iter(items)
     for count in counts:
         yield None if count is None else tuple(islice(rest, count))
 
 
 def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:
-    """Files hold any number of microseconds, a day has 24 hours of them."""
+    """Refuses microseconds beyond 24 hours."""
     is_wrong = pc.or_(pc.less(micros, 0), pc.greater(micros, DAY))
     if pc.any(is_wrong).as_py():
         place = is_wrong.index(True).as_py()
@@ -212,14 +203,14 @@ def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:
 
 
 def _is_number_or_text(given: pa.DataType) -> bool:
-    """False for what Arrow would count in days, in microseconds, or as 1: no value of a column of numbers."""
+    """False for what Arrow would count in days, microseconds, or as 1."""
     kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null
     texts = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
     return any(is_of(given) for is_of in (*kinds, *texts))
 
 
 def _plain(sql_type: SqlType, given: pa.Array) -> pa.Array | None:
-    """The values of a column whose texts are all written the usual way; None when one is not, or stands for nothing."""
+    """The values of texts in the usual form; None when one is not."""
     if sql_type not in PLAIN or not pa.types.is_string(given.type):
         return None
     if pc.any(pc.invert(pc.match_substring_regex(given, PLAIN[sql_type]))).as_py():
@@ -261,7 +252,7 @@ def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
 
 
 def _rounded(column: Column, digits: int, values: pa.Array, first: int) -> pa.Array:
-    """Times and timestamps of a precision, as `times.rounded` has them: away from the year 2000, or midnight."""
+    """Times of a precision, rounded away from the year 2000, or midnight (`times.rounded`)."""
     unit, middle = unit_of(digits), 0 if column.type is SqlType.TIME else MIDDLE
     since = pc.subtract(values.cast(pa.int64()), middle)
     away = pc.multiply(pc.divide(pc.add(pc.abs(since), unit // 2), unit), unit)
@@ -274,5 +265,5 @@ def _rounded(column: Column, digits: int, values: pa.Array, first: int) -> pa.Ar
 
 
 def number_in_file(first: int, place: int) -> int:
-    """The number of a row for people, in a chunk that begins at `first`: 1 is the file's first."""
+    """A row's number for people: 1 is the file's first."""
     return first + place + 1

@@ -1,11 +1,11 @@
-"""The versions that a chunk of a load uses: its table's, and those of the tables that its rows refer to (T1).
+"""The versions that a chunk uses: its table's, and those of referenced tables (T1).
 
     lease trips, the newest           trips@4: code refers to airports
-    lease airports, the newest        trips@4 stays leased, so the foreign key is there until the chunk ends
+    lease airports, the newest        trips@4 stays leased, so the foreign key exists until the chunk ends
     BEGIN; enter trips@4, airports@7  both until the earlier of the two expirations (T4)
 
-What the rows refer to is read in that transaction. A node that deletes it there looks for rows here: each of the two
-has read what the other one writes, and PostgreSQL lets one of them commit.
+Referenced rows are read in that transaction. A node that deletes one looks for rows here: each reads what the other
+writes, and PostgreSQL lets one commit.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ Connection = psycopg.Connection[Any]
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """Leases for one transaction: on the table that it writes, and on the others that it reads."""
+    """Leases for one transaction: on the table it writes, and those it reads."""
 
     own: Lease
     others: tuple[Lease, ...] = ()
@@ -38,13 +38,12 @@ class Pinned:
         return (self.own, *self.others)
 
     def enter(self, connection: Connection, storages: int) -> None:
-        """The transaction, just begun, enters every table (T2)."""
+        """The new transaction enters every table (T2)."""
         expires_at = min(lease.expires_at for lease in self.leases)
         for lease in self.leases:
             lease.enter(connection, storages, expires_at)
 
     def references(self, *, storages: int, buckets: int) -> tuple[Reference, ...]:
-        """The foreign keys that rows must obey."""
         tables = [lease.descriptor for lease in self.others]
         return references_of(
             self.descriptor, enforced_foreign_keys(self.descriptor), tables, storages=storages, buckets=buckets
@@ -53,7 +52,7 @@ class Pinned:
 
 @dataclass
 class Pins:
-    """The leases that a loader holds, asked for again for each of its transactions."""
+    """The leases that a loader holds, renewed for each transaction."""
 
     connection: Connection
     node: Membership
@@ -61,7 +60,7 @@ class Pins:
     _held: dict[int, Lease] = field(default_factory=dict)
 
     def newest(self) -> Pinned:
-        """Leases on the newest versions; what is not used any more is given back. Raises `NotLeasable`."""
+        """Leases on the newest versions; releases unused ones. Raises `NotLeasable`."""
         own = self._acquire(self.table_id)
         others = {table_referenced(one) for one in enforced_foreign_keys(own.descriptor)} - {own.descriptor.table_id}
         found = Pinned(own, tuple(self._acquire(table_id) for table_id in sorted(others)))
@@ -78,5 +77,5 @@ class Pins:
 
 
 def enforced_foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
-    """Foreign keys that new rows of the table must obey: each is asked about all of them. A load takes nothing away."""
+    """Foreign keys that new rows must obey."""
     return enforced(descriptor.foreign_keys)

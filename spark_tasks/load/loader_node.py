@@ -1,8 +1,5 @@
-"""A job that writes rows is a node like any other (T1): it registers, leases the version it uses, and leaves.
-
-So a publisher waits for it by the same rules, and a job that died holds nobody up longer than its lease. Workers that
-write side by side are a node each: none knows which versions the others still use (L4).
-"""
+"""A job that writes rows is a node (T1): it registers, leases the version it uses, and leaves. Publishers wait for it
+by the same rules; a dead one blocks until its lease expires. Each concurrent worker is a node of its own (L4)."""
 
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,12 +15,12 @@ HEARTBEAT_S = 1.0
 
 
 class NotLeasable(Exception):
-    """The table cannot be written now: it is absent, dropped, or was never published."""
+    """The table is absent, dropped, or was never published."""
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The node as workers need to know it. Its database sessions bear its name (L8)."""
+    """The node for its workers, whose database sessions bear its name (L8)."""
 
     dsn: str
     name: str
@@ -35,7 +32,6 @@ class Membership:
         return f"schemalab node {self.name} {self.incarnation}"
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A session for data transactions."""
         return psycopg.connect(self.dsn, autocommit=True, **postgres.session_options(self.session_name))
 
 
@@ -49,7 +45,7 @@ class Lease:
     expires_at: Any
 
     def enter(self, connection: psycopg.Connection[Any], storages: int, until: Any = None) -> None:
-        """The transaction, just begun, enters the table (T2); `until`: it ends sooner than this lease (T4)."""
+        """The new transaction enters the table (T2), until the earlier of `until` and the lease's end (T4)."""
         postgres.enter(
             connection,
             self.descriptor.storage_count(storages),
@@ -62,7 +58,7 @@ class Lease:
 
 
 def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:
-    """A lease on the newest version, new or longer. `connection` is READ COMMITTED in autocommit (L3)."""
+    """A lease on the newest version, new or extended, on a connection in autocommit (L3)."""
     row = connection.execute(
         "SELECT body, schema_hash, sharding_hash, expires_at FROM lease_acquire(%s, %s, %s, %s)",
         (table_id, node.name, node.incarnation, node.lease_s),
@@ -74,7 +70,7 @@ def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int
 
 
 def release(connection: psycopg.Connection[Any], node: Membership, lease: Lease) -> None:
-    """Give back a version that is not used any more, so that the next publish need not wait."""
+    """Releases an unused version, so that the next publish need not wait."""
     connection.execute(
         "SELECT lease_release(%s, %s, %s, %s)",
         (lease.descriptor.table_id, lease.descriptor.version, node.name, node.incarnation),
@@ -82,7 +78,7 @@ def release(connection: psycopg.Connection[Any], node: Membership, lease: Lease)
 
 
 class PseudoNode:
-    """Registered while the block lasts; heartbeats come from a thread of its own. A former incarnation is ended."""
+    """Registered during the block, with heartbeats; ends a former incarnation."""
 
     def __init__(self, dsn: str, name: str, *, pid: int, lease_s: float) -> None:
         self._dsn, self._name, self._pid, self._lease_s = dsn, name, pid, lease_s

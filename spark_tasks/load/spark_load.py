@@ -2,9 +2,8 @@
 
     chunk      0   1   2   3   4   5   ..      of two workers: the first takes 0, 2, 4, the other 1, 3, 5
 
-The file's chunks are always the same ones, so a load that died goes on with those that have no mark. Each chunk is
-under a lease of its own, hence the table's schema may change meanwhile. A file that is replaced is refused. Rows that
-refer to rows of their own table find those above them in the file: such a table is loaded by one worker, in order.
+A dead load continues with unmarked chunks. Each chunk has its own lease, so the schema may change. Rows that refer to
+their own table find earlier ones: such a table is loaded by one worker, in order.
 """
 
 import json
@@ -26,7 +25,7 @@ from spark_tasks.spark import session
 
 
 def load_file(job: LoadJob) -> list[PartResult]:
-    """The workers' results for their chunks. Raises `CannotLoad` when the file cannot be read."""
+    """The workers' results. Raises `CannotLoad`."""
     path = Path(job.path)
     refuse_unknown(path)
     found = _identified(job, path)
@@ -52,7 +51,7 @@ def load_file(job: LoadJob) -> list[PartResult]:
 
 
 def _identified(job: LoadJob, path: Path) -> FileIdentity:
-    """The file as this attempt finds it; the first one keeps it. Raises `CannotLoad` when it is another one by now."""
+    """The file as this attempt finds it. Raises `CannotLoad` for another one than the first attempt's."""
     found = identity_of(path)
     if job.file:
         require_same(path, FileIdentity(**job.file), found)

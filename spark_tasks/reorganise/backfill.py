@@ -1,27 +1,23 @@
-"""Filling elements: pairs for the rows that are there, put only where nobody else has decided.
+"""Fills elements: puts pairs for existing rows where no writer has decided.
 
     row seen by the range's snapshot    pair or tombstone there    the fill
     yes                                 nothing                    puts the pair
     yes                                 a pair                     leaves it: a writer was first
     yes, deleted or changed since       a tombstone (R5)           leaves it: the pair would be stale (R2)
 
-So a writer always wins, and reading may be as old as its range. One scan serves all elements: values of columns
-first, then entries of indexes, which read a missing value as what the fill puts. A placement is filled with all that
-a row has, its entries too, where it places them. A range is large, so that its
-pairs, sorted, go into neighbouring pages; it is written in chunks that are copied under a savepoint. Where a key is
-taken the chunk is inserted again with ON CONFLICT DO NOTHING.
+So writers win, and reading may be as old as its range. One scan serves all elements: values first, then entries, which
+read a missing value as the fill's. Ranges are large, so that sorted pairs go into neighbouring pages; chunks are
+copied under a savepoint, and inserted with ON CONFLICT DO NOTHING where a key is taken.
 
     attempt 1   reads S1    a b c d|e f g h     its last mark: d
     attempt 2   reads S2    a'. . d|e'f'g h     writes e' f' g h
 
-Another attempt reads the range in a snapshot of its own and leads on behind the last mark. That is as good as if each
-pair were read alone, because the table above holds for each by itself, whichever snapshot after the drain showed it:
-a pair that is required was so in the snapshot it was read in, and the fill put it, or a writer's statement has come to
-require it since, and put it (section 3); one that is no longer required got a tombstone (R5), which stays as long
-as the fill may write (R7). So pairs up to d need no second look: what S2 shows of them and S1 did not, writers put.
+The next attempt reads its own snapshot and continues behind the last mark. The table above holds for each pair alone,
+whichever snapshot showed it: a pair that became required since was put by a writer (section 3), one that is no longer
+required got a tombstone, which stays while the fill may write (R5, R7).
 
-A row that moves, by another primary or sharding key, may leave a range that is not read yet for one that is: no
-snapshot shows it. Who moves it puts all that is filled, the unique entry included that lies where it lay.
+A row that moves may leave an unread range for a finished one. The statement that moves it puts all that is filled,
+also the unique entry that lies where it lay.
 """
 
 import time
@@ -55,13 +51,12 @@ OWN_READER_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Values, or entries, for one storage, in key order: at least one pair."""
+    """Values, or entries, for one storage, in key order, not empty."""
 
     storage: int
     pairs: Pairs
 
     def behind(self, reached: Reached) -> Pairs:
-        """Those that an attempt has not come to yet."""
         mine = Reached(self.storage, self.pairs.keys[0].as_py()).batch
         if mine != reached.batch:
             return self.pairs.slice(0 if mine > reached.batch else len(self.pairs))
@@ -70,26 +65,24 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Pairs that a range's rows lack of the elements, in the order in which it is put."""
+    """Pairs that a range's rows lack, in the order of writing."""
 
     rows: int
     batches: tuple[Batch, ...]
 
     def behind(self, reached: Reached | None) -> list[tuple[int, Pairs]]:
-        """The pairs still to be put, by storage."""
         left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.batches]
         return [(storage, pairs) for storage, pairs in left if len(pairs)]
 
 
 @dataclass(slots=True)
 class Lacking:
-    """Pairs of rows, and entries, by storage, as they are found."""
+    """Pairs and entries by storage, as found."""
 
     rows: dict[int, list[Pairs]] = field(default_factory=dict)
     entries: dict[int, list[Pairs]] = field(default_factory=dict)
 
     def batches(self) -> Iterator[Batch]:
-        """Pairs of rows first; each batch sorted (`Reached.batch`)."""
         for home, listed in (*sorted(self.rows.items()), *sorted(self.entries.items())):
             pairs = concat(listed)
             if len(pairs):
@@ -98,7 +91,7 @@ class Lacking:
 
 @dataclass(slots=True)
 class FillWorker:
-    """A worker at its work: its session, what is wanted of the run, and the pace it has found."""
+    """A worker with its session, the run's requests, and its pace."""
 
     connection: chunk.Connection
     control: chunk.RunControl
@@ -107,7 +100,7 @@ class FillWorker:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Put what the rows lack of some elements, as `descriptor` defines them."""
+    """Puts what rows lack of some elements."""
 
     run_token: chunk.RunToken
     descriptor: Descriptor
@@ -128,7 +121,7 @@ class Fill:
         return self.elements.placements_of(self.descriptor)
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
-        """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
+        """Fills the ranges in turn; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
         with self.run_token.connect() as connection, ExitStack() as readers:
             count = self.descriptor.storage_count(self.storages)
             control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, count))
@@ -147,10 +140,7 @@ class Fill:
     def find(
         self, connection: chunk.Connection, key_range: KeyRange, breaks: Callable[[], None] = chunk.no_break
     ) -> Found:
-        """The pairs that all rows of a range lack, from one snapshot of its own (R1).
-
-        Rows are read part by part, and of a part only what it lacks is kept.
-        """
+        """The pairs that all rows of a range lack, from one snapshot (R1), part by part."""
         rows, lacking = 0, Lacking()
         with snapshot_reads.snapshot(connection):
             chunk.allow_reading(connection)
@@ -166,7 +156,14 @@ class Fill:
         lacking.rows.setdefault(storage, []).extend(values)
         self._look_for_entries(placement, self.indexes, rows, storage, lacking)
         for copy in self.placements:
-            self._look_for_copies(copy, rows, lacking)
+            # all that the rows have, where another placement places it
+            indexes = [i for i in self.descriptor.indexes if rule(i.kind, i.state).insert is Write.PUT]
+            require_buckets(self.descriptor, rows, copy, self.buckets)
+            homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets, placement=copy)
+            for home in pc.unique(homes).to_pylist():
+                here = chosen(rows, pc.equal(homes, home))
+                lacking.rows.setdefault(home, []).append(row_pairs(self.descriptor, copy.id, here))
+                self._look_for_entries(copy, indexes, here, home, lacking)
 
     def _look_for_entries(
         self, placement: Placement, indexes: Iterable[Index], rows: StoredRows, storage: int, lacking: Lacking
@@ -177,18 +174,8 @@ class Fill:
             for home, here in by_home(index, pairs, storage, storages=count, buckets=self.buckets):
                 lacking.entries.setdefault(home, []).append(here)
 
-    def _look_for_copies(self, copy: Placement, rows: StoredRows, lacking: Lacking) -> None:
-        """All that the rows have, where another placement places it."""
-        indexes = [i for i in self.descriptor.indexes if rule(i.kind, i.state).insert is Write.PUT]
-        require_buckets(self.descriptor, rows, copy, self.buckets)
-        homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets, placement=copy)
-        for home in pc.unique(homes).to_pylist():
-            here = chosen(rows, pc.equal(homes, home))
-            lacking.rows.setdefault(home, []).append(row_pairs(self.descriptor, copy.id, here))
-            self._look_for_entries(copy, indexes, here, home, lacking)
-
     def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
-        """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
+        """Writes a range in chunks from its last mark on."""
         try:
             progress = chunk.progress_of(worker.connection, self.run_token, key_range)
             for storage, part, mark in self._parts(worker, key_range, found, progress):
@@ -203,7 +190,7 @@ class Fill:
     def _parts(
         self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress
     ) -> Iterator[tuple[int, Pairs, chunk.Mark]]:
-        """The pairs of each chunk, and its mark; one chunk without pairs when there is nothing to put."""
+        """The pairs of each chunk, and its mark; one empty chunk when there is nothing to put."""
         left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
         total = sum(len(pairs) for _, pairs in left)
         if not total:
@@ -245,14 +232,14 @@ class Fill:
 
 
 def _light(pairs: Pairs) -> Pairs:
-    """The first of the pairs, at least one, that have `CHUNK_BYTES_MAX` at most: a chunk must end in time."""
+    """The first pairs, at least one, of at most `CHUNK_BYTES_MAX`: a chunk must end in time."""
     while len(pairs) > 1 and pairs.keys.nbytes + pairs.values.nbytes > CHUNK_BYTES_MAX:
         pairs = pairs.slice(0, len(pairs) // 2)
     return pairs
 
 
 def put_where_free(connection: chunk.Connection, table: str, pairs: Pairs, payload: bytes) -> None:
-    """Insert pairs whose keys are free, within a chunk; a pair or a tombstone that is there stays (R2)."""
+    """Inserts pairs with free keys; existing pairs and tombstones stay (R2)."""
     try:
         with connection.cursor().copy(f"COPY {table} (k, c, v) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(payload)

@@ -1,14 +1,12 @@
-"""Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
+"""Removes unused elements in delete-only: entries of indexes, values of columns, rows of a table.
 
-An index or a placement is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied row by row,
-each with all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
-removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
-
-Values of a column lie among those of all others, one of each row. They are not looked up but walked to:
+An index or a placement is emptied by keys (R8), a table row by row, each with its entries in one transaction (R9), so
+that the rest is always consistent. A chunk gives way to writers, as a fill's does. Values of a column lie among all
+others, and are walked to:
 
     blocks of the pair table    1 2 3 4 5 6|7 8 ..    removed: the pairs of the column in a few blocks
 
-A pair that moves to another block meanwhile, with its row, is left for the pass that follows (`jobs.phases`).
+A pair that moves to another block with its row is left for the next pass (`jobs.phases`).
 """
 
 import time
@@ -35,7 +33,7 @@ from storage.statements import AMONG, WITHIN, WITHIN_INDEX, bounds, key_sql, loo
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The work of one chunk: pairs removed, those looked at for it, and where it came to (None: to the range's end)."""
+    """The work of one chunk: pairs removed, pairs read, and where it ended (None: at the range's end)."""
 
     pairs: int
     looked_at: int
@@ -76,10 +74,8 @@ SELECT {last} >= pg_relation_size('{kv}'::regclass) / current_setting('block_siz
 
 @dataclass(frozen=True, slots=True)
 class DeleteKeys:
-    """Remove every entry of the ranges, and among rows the pairs of `columns`; of `placements` all pairs.
-
-    With `tombstones_only` just tombstones (the purge of R8).
-    """
+    """Removes every entry of the ranges, among rows the pairs of `columns`, of `placements` all; or tombstones only
+    (R8)."""
 
     run_token: chunk.RunToken
     table_id: int
@@ -88,7 +84,7 @@ class DeleteKeys:
     placements: tuple[PlacementId, ...] = ()
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
-        """Empty the ranges one after the other; yields how many pairs were removed. Raises `RunClosed`."""
+        """Empties the ranges in turn; yields the pairs removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
@@ -99,7 +95,7 @@ class DeleteKeys:
         return self._all(connection, rest_of(key_range, reached), size)
 
     def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
-        """Whatever is there, up to the last of `size` keys."""
+        """All pairs, up to `size` keys."""
         cursor, names = connection.cursor(binary=True), self._names(key_range)
         within, ends_of = (WITHIN, bounds) if is_among_rows(key_range) else (WITHIN_INDEX, _ks)
         asked = (*ends_of(key_range.low, key_range.high), size)
@@ -113,8 +109,9 @@ class DeleteKeys:
         return {"kv": kv(key_range.storage, self.table_id), "key": key_sql(self.table_id)}
 
     def _values(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
-        """Values of the columns in the next blocks of the storage, tombstones among them."""
-        first = _block_of(reached)
+        """Values of the columns in the next blocks, with tombstones."""
+        # the block at which a walk goes on; the first, where there is no mark
+        first = 0 if reached is None else int(BLOCK.unpack(reached)[0])
         last = first + max(1, size // PAIRS_PER_BLOCK)
         table, columns = kv(key_range.storage, self.table_id), of_columns_sql(self.columns)
         low, low_c, high, high_c = bounds(key_range.low, key_range.high)
@@ -146,19 +143,14 @@ def _ks(low: bytes, high: bytes) -> tuple[bytes, bytes]:
     return stored_key(low)[0], stored_key(high)[0]
 
 
-def _block_of(reached: bytes | None) -> int:
-    """The block at which a walk goes on; the first, where there is no mark."""
-    return 0 if reached is None else int(BLOCK.unpack(reached)[0])
-
-
 def rest_of(key_range: KeyRange, reached: bytes | None) -> KeyRange:
-    """The part of a range behind the last key that a chunk came to."""
+    """The range behind the last key of a chunk."""
     return key_range if reached is None else replace(key_range, low=next_low(reached))
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteRows:
-    """Remove the rows of the ranges, each with the entries of every index, as `mutations.delete_row` says."""
+    """Removes the rows of the ranges with their entries (`mutations.delete_row`)."""
 
     run_token: chunk.RunToken
     descriptor: Descriptor
@@ -166,7 +158,7 @@ class DeleteRows:
     buckets: int
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
-        """Empty the ranges one after the other; yields how many pairs of rows were removed. Raises `RunClosed`."""
+        """Empties the ranges in turn; yields the pairs of rows removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
@@ -180,7 +172,7 @@ class DeleteRows:
 
     @property
     def _columns(self) -> list[ColumnId]:
-        """Columns from whose values the entries of a row follow, with its existence."""
+        """Existence, and columns on which entries depend."""
         sources = (source_columns(self.descriptor, index) for index in self._indexes)
         return sorted({EXISTS}.union(*sources) - set(self.descriptor.primary_key))
 
@@ -189,7 +181,7 @@ class DeleteRows:
         return [index for index in self.descriptor.indexes if index.state is not State.ABSENT]
 
     def _keys(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[list[bytes], bool]:
-        """The keys of some whole rows, with values of a page or one larger row; and whether none are left."""
+        """Keys of some whole rows, of a page's size or one larger row; and whether none are left."""
         table_id = self.descriptor.table_id
         live = f"FROM {kv(key_range.storage, table_id)} WHERE {WITHIN} AND v IS NOT NULL ORDER BY k, c LIMIT %b"
         sql, params = f"SELECT {key_sql(table_id)}, octet_length(v) {live}", bounds(key_range.low, key_range.high)
@@ -197,13 +189,16 @@ class DeleteRows:
         found: list[tuple[bytes, int]] = cursor.fetchall()
         keys, first = [key for key, _ in found], next(runs([length for _, length in found]), slice(0, 0))
         if first.stop < len(keys):
-            count = max(_whole_rows(keys[: first.stop + 1]), _first_row(keys))
+            count = max(
+                _whole_rows(keys[: first.stop + 1]),
+                next((n for n, key in enumerate(keys) if key[: -COLUMN.size] != keys[0][: -COLUMN.size]), len(keys)),
+            )
         else:
             count = len(keys) if len(keys) < size else _whole_rows(keys)
         return keys[:count], count == len(keys) < size
 
     def _doomed(self, connection: chunk.Connection, storage: int, keys: list[bytes]) -> dict[int, list[bytes]]:
-        """The keys to remove on each storage: the rows' own pairs, and their entries."""
+        """The keys to remove on each storage: the rows' pairs and entries."""
         doomed: dict[int, list[bytes]] = {storage: [*keys]}
         if not keys or not self._indexes:
             return doomed
@@ -224,20 +219,15 @@ class DeleteRows:
 
 
 def _whole_rows(keys: Sequence[bytes]) -> int:
-    """The pairs of a full page whose rows end within it, counted: all before the last row's first pair."""
+    """The number of pairs before the last row of a full page."""
     last, count = keys[-1][: -COLUMN.size], len(keys)
     while count and keys[count - 1][: -COLUMN.size] == last:
         count -= 1
     return count
 
 
-def _first_row(keys: Sequence[bytes]) -> int:
-    """The pairs of the first row, counted."""
-    return next((n for n, key in enumerate(keys) if key[: -COLUMN.size] != keys[0][: -COLUMN.size]), len(keys))
-
-
 def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:
-    """Repeat `step` in chunks until each range is empty, from its last mark on; yields the pairs removed from each."""
+    """Repeats `step` in chunks until each range is empty; yields the pairs removed."""
     pace, control = Pace(), chunk.RunControl()
     with run_token.connect() as connection:
         for key_range in key_ranges:

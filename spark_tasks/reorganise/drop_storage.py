@@ -1,9 +1,8 @@
-"""Drops the storage of dropped tables, once their change is done.
+"""Drops the storage of dropped tables, after their change.
 
-Nobody comes back to it. A change that drops a table ends when its last version is drained (L12), absent tables are not
-leased (L13), a table's id is never used again, and an undo makes a new table. Only readers past the lease protocol can
-be there: an audit under way is waited for, and a lock that is not free at once is left for the next time, so that
-nobody waits for this. That is why it is not a part of the change: its end must not depend on a reader or a vacuum.
+The change ends when the last version is drained (L12); absent tables are not leased (L13), ids are never used again.
+Only readers outside of leases can be there: an audit is waited for, and a lock that is not free is left for the next
+time. So the change's end does not depend on a reader or a vacuum.
 """
 
 import logging
@@ -33,7 +32,7 @@ frozen; it is over once no snapshot is older than the row that says so. Only its
 
 
 def drop_storage_of_dropped_tables() -> list[int]:
-    """Returns which tables were removed from the storages."""
+    """Returns the tables that were removed."""
     with connection.cursor() as cursor:
         cursor.execute(LEFT, [TABLES_AT_ONCE])
         found = [table_id for (table_id,) in cursor.fetchall()]
@@ -41,7 +40,7 @@ def drop_storage_of_dropped_tables() -> list[int]:
 
 
 def _drop(table_id: int) -> bool:
-    """All of it or nothing; False when somebody is just there."""
+    """All or nothing; False when the table is in use."""
     try:
         with control_transaction() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")

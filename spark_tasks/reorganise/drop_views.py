@@ -1,8 +1,6 @@
-"""Drops the pair views of versions that are over: a beat after the drain, since its transaction must wait for nobody.
-
-A version is over when the storages accept it no longer and no transaction of it is left. Without leases the fence goes
-ahead of the transactions, so the version's lock is asked as well. A lock that is not free is left for the next time.
-"""
+"""Drops the pair views of versions that storages no longer accept and no transaction uses, a beat after the drain,
+whose transaction must not wait. Without leases the fence is ahead of transactions, so the version's lock is tried as
+well."""
 
 import logging
 
@@ -18,7 +16,7 @@ VERSIONS_AT_ONCE = 20
 
 
 def drop_views_of_old_versions() -> list[tuple[int, int]]:
-    """Returns which versions, as (table, version), have no views any more."""
+    """Returns the versions, as (table, version), without views now."""
     with connection.cursor() as cursor:
         cursor.execute(OVER_SQL, [VERSIONS_AT_ONCE])
         found: list[tuple[int, int]] = cursor.fetchall()

@@ -1,11 +1,11 @@
-"""Putting a unique entry that a fill could not put: another row held its key then, and gave it up since (R10).
+"""Puts a unique entry that a fill could not, because another row had its key and gave it up since (R10).
 
     fill reads b = 7 of row 2; the key is row 1's       nothing is put
     n1 updates row 1 to b = 8                           a tombstone
     verify                                              row 2 has no entry
 
-The fill must not put over a tombstone. A data transaction may: it reads the row again, and it is refused, as any
-writer is, when another row holds the key. It begins with the run's token as a chunk does (R7).
+The fill must not put over a tombstone. A data transaction may: it reads the row again, and is refused when another row
+has the key. It begins with the run's token (R7).
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ RETRIED = frozenset({"40001", "40P01", postgres.VERSION_NOT_VISIBLE})
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Puts entries for rows that lack them, as `node` under the version that fills."""
+    """Puts missing entries, as `node` under the version that fills."""
 
     node: Membership
     run_token: RunToken
@@ -46,10 +46,8 @@ class Repair:
     buckets: int
 
     def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[tuple[str, Violation]]:
-        """Put the entry of each (index, K(r) in hexadecimal); yields the duplicates and the index of each.
-
-        Raises `RunClosed`, `NotLeasable`.
-        """
+        """Puts the entry of each (index, K(r) in hex); yields duplicates and their index. Raises `RunClosed`,
+        `NotLeasable`."""
         name = self.node.session_name
         with (
             psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases,
@@ -62,7 +60,7 @@ class Repair:
                     yield index.name, refused
 
     def _lease(self, leases: Connection) -> Lease:
-        """A lease for one more transaction, as long as the version that fills is the newest."""
+        """A lease for one more transaction, while the version is the newest."""
         lease = acquire(leases, self.node, self.descriptor.table_id)
         if lease.descriptor.version != self.descriptor.version:
             raise RunClosed(f"run {self.run_token.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
@@ -83,7 +81,7 @@ class Repair:
         raise RuntimeError(f"the entry of {words} in index {index.name}: {TRIES_MAX} tries met other transactions")
 
     def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
-        """The row is read again: gone, or without an entry now, there is nothing to do."""
+        """Reads the row again, which may need no entry now."""
         row = self._read(connection, index, row_key)
         entry = None if row is None else entry_now(self.descriptor, self.descriptor.placement, index, row)
         if row is None or entry is None:

@@ -1,10 +1,7 @@
-"""The rows that a fill can do nothing for: a derived column, or an index's condition, has no value for them.
+"""Rows for which a derived column or an index's condition has no value, or whose entry is too long: one more scan for
+all.
 
-Or their entry is longer than a key may be.
-
-    ALTER name TYPE integer      id 7   'seven'   22P02      id 9   '99999999999'   22003
-
-A fill stops at the first of them. Which ones they are, and how many, one more look at all rows says.
+ALTER name TYPE integer      id 7   'seven'   22P02      id 9   '99999999999'   22003
 """
 
 from __future__ import annotations
@@ -37,37 +34,36 @@ from storage.reads import reads
 
 @dataclass(frozen=True, slots=True)
 class RowsWithoutValue:
-    """Look for them in ranges, each in a snapshot of its own."""
+    """Scans ranges, each in its own snapshot."""
 
     run_token: chunk.RunToken
     descriptor: Descriptor
     elements: Elements
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
-        """A `Finding` as JSON for each range: C2 of columns, C4 of indexes. Raises `RunClosed` between two."""
+        """A `Finding` as JSON for each range: C2 of columns, C4 of indexes. Raises `RunClosed`."""
         with self.run_token.connect() as connection:
             for key_range in key_ranges:
                 chunk.listen(connection, self.run_token, chunk.RunControl())
                 found = Finding()
                 with snapshot_reads.snapshot(connection):
                     chunk.allow_reading(connection)
-                    for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+                    read = {column for _, _, expression in self._computing() for column in columns_of(expression)}
+                    read = read.union(*map(reads, self.elements.indexes_of(self.descriptor)))
+                    for rows in rows_in_parts(
+                        connection, self.descriptor, key_range, sorted(read - {EXISTS, *self.descriptor.primary_key})
+                    ):
                         self._look(rows, key_range.storage, found)
                 yield asdict(found)
 
     def _computing(self) -> Iterator[tuple[str, Column | Index, str]]:
-        """The elements that an expression decides about, with the clause that a row without a value would break."""
+        """The elements with an expression, and the clause that a row without a value would break."""
         for column in self.elements.columns_of(self.descriptor):
             if column.derived is not None:
                 yield "C2", column, column.derived.expression
         for index in self.elements.indexes_of(self.descriptor):
             if index.where is not None:
                 yield "C4", index, index.where
-
-    def _columns_read(self) -> list[ColumnId]:
-        read = {column for _, _, expression in self._computing() for column in columns_of(expression)}
-        read = read.union(*map(reads, self.elements.indexes_of(self.descriptor)))
-        return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
     def _look(self, rows: StoredRows, storage: int, found: Finding) -> None:
         for clause, element, expression in self._computing():
@@ -118,7 +114,7 @@ def _named(element: Column | Index) -> str:
 
 
 def _has_value(element: Column | Index) -> Callable[[object], bool]:
-    """True of every value that can be stored; `computed` takes a refusal for False."""
+    """True of every storable value; `computed` takes a refusal for False."""
 
     def is_stored(value: object) -> bool:
         return not isinstance(element, Column) or bool(encoded_derived(element, value))  # type: ignore[arg-type]

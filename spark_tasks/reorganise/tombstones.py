@@ -1,4 +1,4 @@
-"""Tombstones: cleared before a fill reads its first range, purged once nobody can write one any more.
+"""Tombstones: cleared before a fill reads its first range, purged once no new ones can be written.
 
 publish filling   tombstones of two versions mix: a delete-only node re-inserts without an entry
 drained           cleared in the transaction that stores the fill's ranges, once (R6)
@@ -24,13 +24,13 @@ Connection = psycopg.Connection[Any]
 
 
 def key_space(descriptor: Descriptor, index: IndexId = PRIMARY, placement: PlacementId | None = None) -> KeySpace:
-    """Where the entries of an index lie (0: the rows) under a placement (None: the one that is read)."""
+    """The key space of an index (0: the rows) under a placement (None: the one that is read)."""
     low = prefix(descriptor, descriptor.placement.id if placement is None else placement, index)
     return KeySpace(low, after(low), index)
 
 
 def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
-    """Where the pairs of the elements lie: entries first, then what lies among the rows, in each placement."""
+    """The key spaces of the elements, entries first, in each placement."""
     entries, rows = [], []
     for placement in descriptor.placements:
         is_whole = placement.id in elements.placements
@@ -43,8 +43,6 @@ def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Tombstones of some elements on one storage, as they were seen."""
-
     storage: int
     keys: list[bytes]
 
@@ -52,7 +50,7 @@ class Tombstones:
 def tombstones_of(
     connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
 ) -> list[Tombstones]:
-    """All tombstones of the elements. Those that count as old were written before the drain, so they are all seen."""
+    """All tombstones of the elements; old ones were written before the drain, so all are seen."""
     found = []
     for storage in range(1, descriptor.storage_count(storages) + 1):
         for space in key_spaces(descriptor, elements):
@@ -69,7 +67,7 @@ def tombstones_of(
 def with_tombstones(
     connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
 ) -> list[KeySpace]:
-    """The key spaces of the elements in which the snapshot of `connection` shows a tombstone."""
+    """The key spaces in which the connection's snapshot has a tombstone."""
     tables = [kv(storage, descriptor.table_id) for storage in range(1, descriptor.storage_count(storages) + 1)]
     return [
         space
@@ -84,7 +82,7 @@ def _has_tombstone(connection: Connection, table: str, space: KeySpace) -> bool:
 
 
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
-    """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
+    """True when the snapshot has a pair or tombstone of the columns."""
     space, columns = key_space(descriptor), of_columns_sql(elements.columns)
     for storage in range(1, descriptor.storage_count(storages) + 1):
         sql = f"SELECT FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} AND {columns} LIMIT 1"
@@ -94,11 +92,9 @@ def are_values_left(connection: Connection, descriptor: Descriptor, elements: El
 
 
 def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
-    """Remove tombstones that were seen, in the caller's transaction; a pair put over one stays. Returns how many (R6).
-
-    They are looked for before, so that nothing is locked while a table is read through. One that is written again
-    meanwhile may go too: no range has been read yet.
-    """
+    """Removes tombstones that were seen, unless replaced by a pair; returns their number (R6). Looking for them comes
+    first, so that nothing is locked during the scan. One that is written again may go, too: no range has been read
+    yet."""
     removed = 0
     cursor.execute(PLAN_LOCALLY)
     for seen in found:

@@ -1,10 +1,10 @@
-"""Verification of what was filled: by content, in both directions, in one exported snapshot (R1, R10).
+"""Verifies what was filled, in both directions, in one exported snapshot (R1, R10).
 
-rows -> pairs      each row's value is there, each row's entry is looked up by its key, each rule is asked
-rows -> rows       what a foreign key of a row refers to is looked up by its key in the other table
-pairs -> rows      as many entries as were found are all there are; if not, those too many are named
+    rows -> pairs      each row's value exists, each row's entry is looked up by key, each rule is checked
+    rows -> rows       referenced rows are looked up by key
+    pairs -> rows      as many entries as were found are all that exist; if not, those too many are named
 
-A unique entry that nobody holds is put by the repair, and all is compared again.
+Missing unique entries that no row has are repaired, and all is compared again.
 """
 
 import os
@@ -43,7 +43,7 @@ REPAIRS_MAX = 20
 
 
 def verify(claim: Claim) -> None:
-    """Compare; put the unique entries that nobody holds (R10), and compare again. Raises `RunFailed`."""
+    """Compares, repairs (R10), and compares again. Raises `RunFailed`."""
     run_token = RunToken(database_dsn(), claim.run.id, claim.token)
     found = compare(claim, run_token)
     for _ in range(REPAIRS_MAX):
@@ -56,7 +56,7 @@ def verify(claim: Claim) -> None:
 
 
 def compare(claim: Claim, run_token: RunToken) -> Finding:
-    """Violations of the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
+    """Named violations of the run's elements, or none. Raises `WasClosed`, `WasPaused`."""
     descriptor, elements = claim.descriptor(), claim.elements
     demands = as_if_public(descriptor, elements)
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
@@ -89,7 +89,7 @@ def compare(claim: Claim, run_token: RunToken) -> Finding:
 
 
 def begin_anew(claim: Claim) -> list[KeyRange]:
-    """All ranges of the run, cut once (R1): an earlier pass has judged another snapshot. Raises `WasClosed`."""
+    """All ranges, cut once (R1): an earlier pass had another snapshot. Raises `WasClosed`."""
     with control_transaction():
         require_open(claim)
         ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
@@ -100,22 +100,20 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
 
 
 def ranges_of_fill(claim: Claim) -> list[KeyRange]:
-    """The ranges in which the same elements were filled: they cover all rows, and their sizes are known exactly."""
+    """The ranges of the fill: they cover all rows, with exact sizes."""
     same = {"change_id": claim.run.change_id, "version": claim.run.version, "elements": claim.run.elements}
     fill = ReorgRun.objects.filter(kind=Kind.FILL, state=RunState.DONE, **same).first()
     return [] if fill is None else ranges_of_run(fill)
 
 
 def is_repairable(found: Finding) -> bool:
-    """True when nothing is wrong but entries that are missing, unique ones that nobody holds among them."""
+    """True when nothing is wrong but missing entries, some unique and free."""
     return bool(found.lacking) and all(kind.startswith("C4 ") for kind in found.counts)
 
 
 def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
-    """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`.
-
-    What is put at a time is bounded (`LACKING_MAX`): of more, what was refused is the least that there is.
-    """
+    """Puts missing entries as a node; returns what was refused. Bounded by `LACKING_MAX` at a time. Raises
+    `WasClosed`."""
     refusals = Finding(is_least=sum(found.counts.values()) > len(found.lacking))
     node = PseudoNode(run_token.dsn, repairer_name(claim.run.id), pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:
@@ -132,7 +130,7 @@ def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
 
 
 def why_failed(found: Finding) -> str:
-    """The verdict in words: a sentence of what is wrong and how often, and below it the first of each kind by name."""
+    """The verdict: a summary, and below it the first violations of each kind."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for one in found.violations:
         kinds.setdefault((one["clause"], one["element"]), []).append(one["why"])
@@ -157,6 +155,6 @@ def why_failed(found: Finding) -> str:
 
 
 def _offender(why: str, breaks: str) -> str:
-    """The row alone, when all that follows it holds for all, or follows from its values."""
+    """The row alone, when the rest follows from its values."""
     row, found, rest = why.partition(breaks)
     return row if found and (not rest or rest.startswith(": ")) else why

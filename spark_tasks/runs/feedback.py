@@ -1,19 +1,16 @@
-"""Decides how hard a run works beside others: as hard as these do not mind, by what nodes measure of them. Pure.
+"""Decides how hard a run works, by what nodes measure of their statements. Pure.
 
-    before      what statements took, and how many ended in a second, while the run did not work
+    before      time and number of statements in a second while the run did not work
     now         the same while it does
     target      at most 20 ms slower, at least 85 % as many: an operator may move both
 
                  rest          work, more or less                    rest           work ..
     before  <─── looked at      now: how far from the target?        looked at again
 
-A rest between two looks costs little. Others may have come or gone since: who gives way looks again soon, who does not
-now and then, and where there are twice as many. Of a few statements nobody says that they are fewer: a single long one
-is no load.
-Who is far from the target works half as much from then on, who is well within it somewhat more, and then waits until
-all that is seen came of that; where nobody does anything, it works all the time. The next run of a change leads on with
-what the one before it found. Of what is slowest in each quarter of
-a second the second worst is taken: one stall by chance is no reason, and what comes with each chunk is.
+A rest between two looks costs little. A run that gives way looks again soon, others now and then, and when there are
+twice as many statements. Few statements say nothing about their number. Far from the target a run works half as much,
+well within it somewhat more, then waits for the effect; without traffic it works all the time. The next run of a
+change continues from the last one's findings. The second worst of the slowest statements counts: one stall is chance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -49,7 +46,7 @@ ALIKE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A limit to what writers may feel: milliseconds by which statements are slower, the share of them that is left."""
+    """The limit: milliseconds by which statements are slower, and the share of them that is left."""
 
     slower_ms_max: float = SLOWER_MS_MAX
     throughput_min: float = THROUGHPUT_MIN
@@ -57,14 +54,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """Statements as those see them who work with the nodes: of all in a second, and how slow at the slowest."""
+    """Statements per second of all nodes, and the slow ones' milliseconds."""
 
     per_s: float
     slow_ms: float
 
 
 class Why(StrEnum):
-    """The reason for the share of its time that a run works."""
+    """The reason for the share of time that a run works."""
 
     NOBODY = "nobody"  # works beside it
     LOOKING = "looking"  # it rests to see what others do without it
@@ -76,7 +73,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The share of its time that a run works from now on, and why; what was felt before and now, when it is known."""
+    """The share of time that a run works, why, and the measurements, where known."""
 
     works: float
     why: Why
@@ -85,13 +82,11 @@ class Verdict:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Verdict":
-        """The verdict that `asdict` made it of."""
         before, now = (None if kept[when] is None else Felt(**kept[when]) for when in ("before", "now"))
         return cls(kept["works"], Why(kept["why"]), before, now)
 
 
 def felt(nodes: Collection[Sequence[Beat]], seconds: float) -> Felt:
-    """The same of the last so many seconds."""
     per_s, slow_ms = 0.0, 0.0
     for beats in nodes:
         seen = of_late(beats, seconds)
@@ -102,19 +97,19 @@ def felt(nodes: Collection[Sequence[Beat]], seconds: float) -> Felt:
 
 
 def are_idle(nodes: Collection[Sequence[Beat]], seconds: float) -> bool:
-    """True when no node has done anything for so long, as far as their beats reach."""
+    """True when no node has done anything lately."""
     seen = [of_late(beats, seconds) for beats in nodes]
     return all(of[0].statements == of[-1].statements and not any(beat.running for beat in of) for of in seen if of)
 
 
 def are_counted(one: Felt) -> bool:
-    """True when so many statements end that a change of their number says something."""
+    """True when there are enough statements to compare their number."""
     return one.per_s * WINDOW_S >= COUNTED_MIN
 
 
 @dataclass(slots=True)
 class Feedback:
-    """The share of its time that one run works, look by look. `moved_at`: what came before was of another share."""
+    """The share of time that one run works. `moved_at`: earlier beats were of another share."""
 
     works: float = 1.0
     before: Felt | None = None
@@ -124,16 +119,13 @@ class Feedback:
     has_begun: bool = False
 
     def lead_on(self, verdict: Verdict, now: float) -> None:
-        """Begin with what another run found a moment ago: others are the same, and felt the same.
-
-        What they feel by now is of that run, so that to look at them would say nothing of the time before.
-        """
+        """Continues from another run's findings; what is felt now is that run's."""
         if verdict.before is not None and verdict.works > 0:
             self.works, self.before, self.has_begun = verdict.works, verdict.before, True
             self.looked_at = self.moved_at = now
 
     def hear(self, nodes: Collection[Sequence[Beat]], target: Target, now: float) -> Verdict:
-        """The verdict after another look at the beats of those nodes that send some: one at least."""
+        """The verdict after another look at the beats of at least one node."""
         if are_idle(nodes, IDLE_S):
             self.works, self.before, self.rests_until, self.has_begun = 1.0, None, None, True
             return Verdict(1.0, Why.NOBODY)
@@ -149,16 +141,16 @@ class Feedback:
         return self._look(felt(nodes, IDLE_S), now)
 
     def hear_nothing(self) -> None:
-        """Nodes are silent, and the run works by something else: what is known of them is of before."""
+        """Nodes are silent: what is known of them is old."""
         self.before, self.rests_until, self.has_begun = None, None, True
 
     def _should_look(self, now: float) -> bool:
-        """True now and then, sooner for who gives way; soonest for one that hardly works and seems in the way still."""
+        """Now and then, sooner when giving way, soonest when hardly working."""
         after = LOOK_RARELY_S if self.works >= 1.0 else LOOK_AGAIN_S if self.works > WORKS_MIN else LOOK_SOON_S
         return now - self.looked_at >= after
 
     def _look(self, seen: Felt, now: float) -> Verdict:
-        """Others as they are without it; where they are about as many as at the look before, both count."""
+        """The statements without the run; two similar looks both count."""
         if self.before is not None and abs(seen.per_s - self.before.per_s) <= ALIKE * self.before.per_s:
             seen = Felt((seen.per_s + self.before.per_s) / 2, (seen.slow_ms + self.before.slow_ms) / 2)
         if self.before is None:

@@ -1,17 +1,12 @@
 """Sizes the next chunk, and the wait before it: fast, but never in a writer's way for long.
 
-A writer that meets an uncommitted pair waits for the chunk to end. So a chunk lasts at most some milliseconds
-(R3), whatever the machine: its size follows the time that the last one took. Where nobody writes nobody waits,
-and a chunk's own cost (two round trips, its locks and mark) is spread over more pairs.
+A writer that meets an uncommitted pair waits for the chunk, so a chunk lasts some milliseconds (R3): its size follows
+the last one's time. Without writers chunks are larger, which spreads their own cost. Nodes report idleness; else the
+database shows it: writers look rows up by key, so the count of index scans stands still for longer than sessions delay
+their statistics (1 s).
 
-How does a worker know? Nodes say when they have had nothing to do for a while. Where they say nothing at all, the
-database does: whoever writes a row looks for it by key first, so PostgreSQL counts scans of the table's index; a chunk
-makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
-
-Waiting for a chunk is not all that a writer loses: where cores are few, the work takes them. So it rests after each
-read and write, as `feedback` finds: as long as others keep most of what they had. Where nodes say nothing, it rests the
-longer the more of their transactions run at the same time (`Traffic`). A throttle that a person sets is kept as it is
-set.
+Work also takes cores, so the run rests after each read and write as `feedback` decides; without reports of nodes the
+longer, the more of their transactions run at a time (`Traffic`). A person's throttle is kept as it is.
 """
 
 from collections import deque
@@ -39,7 +34,7 @@ class Pace:
     pairs: int = PAIRS_FIRST
 
     def after(self, *, pairs: int, seconds: float, is_quiet: bool = False) -> "Pace":
-        """The pace once a chunk of `pairs` took `seconds`. A small last chunk says nothing about large ones."""
+        """The pace after a chunk of `pairs` in `seconds`. A small last chunk says nothing."""
         aim = QUIET_S_AIM if is_quiet else CHUNK_S_AIM
         if pairs < self.pairs and seconds <= aim:
             return self
@@ -47,13 +42,13 @@ class Pace:
         return replace(self, pairs=max(PAIRS_MIN, min(PAIRS_MAX, round(min(pairs, self.pairs) * factor))))
 
     def after_giving_way(self) -> "Pace":
-        """The pace once a chunk had to give way to a writer."""
+        """The pace after giving way to a writer."""
         return replace(self, pairs=max(PAIRS_MIN, self.pairs // 2))
 
 
 @dataclass(slots=True)
 class Quiet:
-    """Knows whether others work with the table, by the count of scans of its index: `since` it has stood still."""
+    """Tells if others use the table, by the count of index scans, unchanged `since`."""
 
     scans: int | None = None
     since: float = 0.0
@@ -68,7 +63,7 @@ class Quiet:
 
 @dataclass(slots=True)
 class Traffic:
-    """Transactions of nodes that run at a time, on average of late: `seen` are the looks, (when, how many)."""
+    """Concurrent transactions of nodes, on average of late: `seen` are (when, how many)."""
 
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
@@ -83,24 +78,24 @@ class Traffic:
 
 
 def rest_s(*, seconds: float, works: float, rows_per_s_max: float | None) -> float:
-    """The rest after `seconds` of work, for a run to work such a share of its time; not under a throttle."""
+    """The rest after `seconds` of work for this share of time; not under a throttle."""
     if rows_per_s_max is not None:
         return 0.0
     return REST_S_MAX if works <= 0 else min(REST_S_MAX, seconds * (1 - works) / works)
 
 
 def share_of_time(*, traffic: float) -> float:
-    """The share of its time that a run works beside so many transactions at a time, when nothing else is known."""
+    """The share of time beside so many transactions, when nothing else is known."""
     return 1 / (1 + min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
 def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:
-    """Those of `pairs` that go into a chunk under a throttle: those of half a second, so that no wait is long (R11)."""
+    """Those of `pairs` in a chunk under a throttle: half a second's, so that no wait is long (R11)."""
     return pairs if rows_per_s_max is None else max(1, min(pairs, int(rows_per_s_max * THROTTLED_S)))
 
 
 def wait_s(*, rows: int, seconds: float, rows_per_s_max: float | None) -> float:
-    """The wait after `rows` rows took `seconds`, so that no more than `rows_per_s_max` go through (R11)."""
+    """The wait after `rows` rows took `seconds`, for at most `rows_per_s_max` (R11)."""
     if rows_per_s_max is None:
         return 0.0
     return max(0.0, rows / max(rows_per_s_max, 0.001) - seconds)

@@ -1,10 +1,9 @@
-"""Cuts a key space into ranges: by keys seen in a sample, about equally many rows in each.
+"""Cuts a key space into ranges of about equally many rows, by sampled keys.
 
     sample, in key order    a  b  c  d  e  f  g  h        1 of 10,000 rows was seen
     2 of them to a range    [low, c) [c, e) [e, g) [g, high)
 
-Ranges lie side by side without a gap and are computed once (R1): a row written later belongs to the range
-its key falls in. How many rows a range holds is an estimate until it is read.
+Ranges have no gaps and are computed once (R1): a later row belongs to the range of its key.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ FILL_ROWS, FILL_BYTES = 600_000, 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys low <= key < high of one storage, about `rows` rows. `id` is that of its stored mark."""
+    """Keys low <= key < high of one storage, about `rows` rows. `id` is its stored mark's."""
 
     storage: int
     low: bytes
@@ -40,29 +39,28 @@ class Reached:
 
     @property
     def batch(self) -> tuple[bool, int]:
-        """The batch of a range to which the pair belongs; they are written in this order."""
+        """The batch of the pair; batches are written in this order."""
         return not is_of_row(self.key), self.storage
 
 
 def is_of_row(key: bytes) -> bool:
-    """True when a pair is a row's own; an entry of an index otherwise."""
+    """True for a row's own pair, False for an entry."""
     return bool(PREFIX.unpack_from(key)[2] == PRIMARY)
 
 
 def placement_of(key: bytes) -> PlacementId:
-    """The placement that a key is of."""
     return PlacementId(PREFIX.unpack_from(key)[1])
 
 
 def is_among_rows(key_range: KeyRange) -> bool:
-    """True when a range holds rows; entries of an index otherwise."""
+    """True when a range holds rows, False for entries."""
     return is_of_row(key_range.low)
 
 
 def split(
     *, storage: int, low: bytes, high: bytes, sample: Sequence[bytes], rows: int, rows_per_range: int = ROWS_PER_RANGE
 ) -> list[KeyRange]:
-    """Ranges that cover low..high. `sample` holds keys at which a row begins, in key order; `rows` is the estimate."""
+    """Ranges that cover low..high. `sample` has keys at which rows begin, in order."""
     count = min(max(1, -(-rows // rows_per_range)), max(1, len(sample) // SAMPLE_PER_RANGE_MIN))
     cuts = [sample[len(sample) * number // count] for number in range(1, count)]
     bounds = [low, *(cut for cut in cuts if low < cut < high), high]
@@ -71,12 +69,12 @@ def split(
 
 
 def rows_per_fill_range(*, rows: int, bytes_read: int, elements: int, workers: int) -> int:
-    """The rows of a storage that a fill takes at once: as many as fit in memory, but work for every worker."""
+    """Rows of a storage that a fill takes at once: as fit in memory, with work for every worker."""
     fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_read, 1)) // max(elements, 1)
     return max(1, min(fit, max(ROWS_PER_RANGE, -(-rows // workers))))
 
 
 def shares_of(count: int, workers: int) -> list[list[int]]:
-    """The numbers of those of `count` ranges that each worker gets: every n-th, so that all work from the start on."""
+    """Numbers of the ranges of each worker: every n-th."""
     used = min(count, workers)
     return [list(range(first, count, used)) for first in range(used)]

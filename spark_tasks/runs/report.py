@@ -1,8 +1,5 @@
-"""The findings of a judge in a range, or in many: counts that can be compared, and the first violations by name.
-
-Of each kind (a clause, broken by one element) all are counted and the first few named, in key order, so that a
-million rows of one kind neither hide those of another nor fill the memory.
-"""
+"""Findings of a judge: comparable counts, and the first violations of each kind (clause and element) by name, so that
+a million rows of one kind neither hide others nor fill the memory."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,13 +17,9 @@ LACKING_MAX = 5_000
 
 @dataclass
 class Finding:
-    """`expected` and `matched` count entries by index id (as text: JSON), `counts` violations by kind.
-
-    `stored` counts all entries of an index on a storage, by both, where a range that is all of it was judged.
-
-    `lacking` are entries of unique indexes that nobody else holds: (index id, K(r) in hexadecimal). `is_least`: only
-    some of what is wrong was looked at, so that the counts are the least there is.
-    """
+    """`expected` and `matched` count entries by index id (as text), `counts` violations by kind. `stored` counts all
+    entries by index and storage, for a range that is all of a storage. `lacking` are free unique entries: (index id,
+    K(r) in hex). `is_least`: counts are lower bounds."""
 
     rows: int = 0
     pairs: int = 0
@@ -43,7 +36,7 @@ class Finding:
         return not self.counts
 
     def note(self, clause: str, element: str, total: int, named: Iterable[Violation]) -> None:
-        """`total` more violations of a clause by an element; no more of `named` is looked at than has room."""
+        """Adds `total` violations of a clause by an element; names as many as have room."""
         if total:
             room = NAMED_MAX - min(self.count_of(clause, element), NAMED_MAX)
             count(self.counts, f"{clause} {element}", total)
@@ -53,12 +46,12 @@ class Finding:
         return self.counts.get(f"{clause} {element}", 0)
 
     def named(self) -> list[dict[str, Any]]:
-        """The violations by name, each with the `total` of its kind; `is_least` when that is a lower bound."""
+        """The named violations, each with the `total` of its kind."""
         least = {"is_least": True} if self.is_least else {}
         return [one | {"total": self.count_of(one["clause"], one["element"])} | least for one in self.violations]
 
     def lacks(self, index_id: int, row_key: bytes) -> None:
-        """A row's unique entry is held by nobody."""
+        """No row has this row's unique entry."""
         if len(self.lacking) < LACKING_MAX:
             self.lacking.append((index_id, row_key.hex()))
 
@@ -76,18 +69,16 @@ class Finding:
 
 
 def _named(violation: Violation) -> dict[str, Any]:
-    """A violation as JSON, its offender only when it has one."""
     there = {name: value for name, value in asdict(violation).items() if value is not None}
     return there | {"key": violation.key.hex()}
 
 
 def count(counts: dict[str, int], name: object, more: int) -> None:
-    """Add to one of the counts."""
     counts[str(name)] = counts.get(str(name), 0) + more
 
 
 def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The violations by clause, element and key, as many of each kind as are named."""
+    """The first violations of each kind."""
     kept: list[dict[str, Any]] = []
     named: Counter[tuple[str, str]] = Counter()
     for violation in sorted(violations, key=lambda v: (v["clause"], v["element"], v["key"], v["storage"], v["why"])):
@@ -99,7 +90,7 @@ def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def gather(findings: Iterable[dict[str, Any]]) -> Finding:
-    """One finding of many, each as JSON."""
+    """One finding of many."""
     total = Finding()
     for finding in findings:
         total.merge(Finding(**finding))

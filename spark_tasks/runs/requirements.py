@@ -1,8 +1,7 @@
-"""The demands of a judge on every row: the clauses of integrity (C2, C4, C6), and by which elements.
+"""The demands of a judge on every row (C2, C4, C6).
 
-an audit          of what the newest version has public, and of what the version before has while it is leased:
-                  whoever reads under it relies on it
-a verification    of the elements of its run, as if they were public
+an audit          by what the newest version has public, and the one before while it is leased
+a verification    by the elements of its run, as if they were public
 """
 
 from collections.abc import Iterable
@@ -20,11 +19,8 @@ E = TypeVar("E", Column, Constraint)
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """All that every row has, and keeps to.
-
-    It has a pair of `values` (C2), its entries and its place in `placements` (C4), no NULL in `not_null`, breaks none
-    of `constraints` by itself, and what its `foreign_keys` refer to is there (C6).
-    """
+    """Demands on every row: pairs of `values` (C2), entries and places in `placements` (C4), no NULL in `not_null`,
+    `constraints`, and `foreign_keys` (C6)."""
 
     values: tuple[Column, ...] = ()
     not_null: tuple[Column, ...] = ()
@@ -35,18 +31,18 @@ class Demands:
 
     @property
     def columns_read(self) -> frozenset[ColumnId]:
-        """The columns that must be read to see whether all is as demanded, entries apart."""
+        """The columns to read, entries apart."""
         read = {column.id for column in (*self.values, *self.not_null)}
         return frozenset(read.union(*map(reads, (*self.constraints, *self.foreign_keys))))
 
     @property
     def tables_read(self) -> frozenset[TableId]:
-        """The tables in which rows must find what they refer to."""
+        """The referenced tables."""
         return frozenset(one.references for one in self.foreign_keys if one.references is not None)
 
 
 def relied_on(versions: Iterable[Descriptor]) -> Demands:
-    """Demands by what the versions in force have public, newest first: where several say the same, its names count."""
+    """Demands by what the versions in force have public; the newest one's names count."""
     found = list(versions)
     columns = [c for version in found for c in version.stored_columns if c.state is State.PUBLIC]
     constraints = [c for version in found for c in version.constraints if c.state is State.PUBLIC]
@@ -56,7 +52,6 @@ def relied_on(versions: Iterable[Descriptor]) -> Demands:
 
 
 def as_if_public(descriptor: Descriptor, elements: Elements) -> Demands:
-    """Demands by the elements of a run, which will have to keep to them."""
     columns, constraints = elements.columns_of(descriptor), elements.constraints_of(descriptor)
     found = _demands(columns, constraints, frozenset(elements.indexes))
     return replace(found, placements=frozenset(elements.placements))
@@ -74,7 +69,6 @@ def _demands(columns: Iterable[Column], constraints: Iterable[Constraint], index
 
 
 def _once(elements: Iterable[E]) -> tuple[E, ...]:
-    """The first of each id."""
     found: dict[int, E] = {}
     for element in elements:
         found.setdefault(element.id, element)

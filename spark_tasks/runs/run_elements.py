@@ -1,4 +1,4 @@
-"""The elements that a reorganisation works on, sorted by the kind of its pairs.
+"""The elements of a reorganisation, by the kind of their pairs.
 
 index     its entries             T·P·I ..           a key space of its own
 column    its values              T·P·0·K(r)·C       among the rows: keys that end with its id
@@ -31,12 +31,12 @@ from storage.reads import reads
 
 
 class NotReorganised(ValueError):
-    """A run was asked to work on an element that it can't."""
+    """A run was asked to work on an element without pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of one run, by id; each group in the order it was given."""
+    """The elements of one run by id, each group in the given order."""
 
     columns: tuple[ColumnId, ...] = ()
     indexes: tuple[IndexId, ...] = ()
@@ -46,7 +46,7 @@ class Elements:
 
     @property
     def have_values(self) -> bool:
-        """True when pairs among the rows are theirs."""
+        """True for pairs among the rows."""
         return bool(self.columns) or self.has_table
 
     def indexes_of(self, descriptor: Descriptor) -> tuple[Index, ...]:
@@ -59,7 +59,7 @@ class Elements:
         return tuple(p for p in descriptor.placements if p.id in self.placements)
 
     def columns_read(self, descriptor: Descriptor) -> frozenset[ColumnId]:
-        """The columns whose values must be read to work on the elements; those of the key need not be."""
+        """The columns to read for work on the elements, without those of the key."""
         if self.placements:
             columns = {column.id for column in descriptor.stored_columns if column.state is not State.ABSENT}
         else:
@@ -75,7 +75,7 @@ class Elements:
 
 
 def elements_of(given: Iterable[Mapping[str, Any]]) -> Elements:
-    """The elements that a run's JSON names, each {"kind", "id", "name"}. Raises `NotReorganised`."""
+    """The elements of a run's JSON. Raises `NotReorganised`."""
     ids: dict[Family, list[int]] = {family: [] for family in Family}
     for element in given:
         ids[_family(element)].append(element["id"])

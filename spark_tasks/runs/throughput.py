@@ -1,11 +1,10 @@
-"""Measures how fast rows go through now, and whether they still do: all that an ETA is worth (R11).
+"""Measures how fast rows progress, for an ETA (R11).
 
     rows done   ..:..:..:..:..:..:..:..:..:..:.......
                 [ a window of some seconds ]   stalled: the rate stays what it was, and is labelled
 
-Measured from growth to growth. So it knows nothing of earlier attempts or the start of Spark, and standing still does
-not change it: only `is_stalled` says so. Rows that come seldom (a throttle) are not a stall.
-What the first look or two would say may be ten times off, since chunks end together: until then no rate is given.
+Measured from growth to growth, so earlier attempts and the start of Spark do not count, and standing still only sets
+`is_stalled`. Rare rows under a throttle are no stall. There is no rate before a few chunks have ended.
 """
 
 from collections import deque
@@ -22,14 +21,14 @@ GAPS_MAX = 3.0
 
 @dataclass(slots=True)
 class Rate:
-    """Of one attempt. `rows_per_s_max` is the throttle in force."""
+    """The rate of one attempt. `rows_per_s_max` is the throttle."""
 
     began: tuple[float, int] = (0.0, -1)
     grown: deque[tuple[float, int]] = field(default_factory=deque)
     rows_per_s_max: float | None = None
 
     def hear(self, done: int, now: float) -> None:
-        """So many rows are done, by this attempt and those before it. Fewer than before: a new pass begins."""
+        """So many rows are done in all. Fewer than before: a new pass begins."""
         before = self.grown[-1][1] if self.grown else self.began[1]
         if before < 0 or done < before:
             self.began = (now, done)
@@ -41,24 +40,24 @@ class Rate:
 
     @property
     def rows_per_s(self) -> float:
-        """Of late; 0 until rows were seen to come for a while."""
+        """The recent rate; 0 before it is known."""
         if len(self.grown) < 2 or self.grown[-1][0] - self.grown[0][0] < SPAN_S_MIN:
             return 0.0
         first, last = self.grown[0], self.grown[-1]
         return (last[1] - first[1]) / (last[0] - first[0])
 
     def is_stalled(self, now: float) -> bool:
-        """True when rows have stopped coming; not before the first have come."""
+        """True when rows have stopped coming."""
         return bool(self.grown) and now - self.grown[-1][0] > max(STALLED_S, GAPS_MAX * self._gap_s)
 
     @property
     def _window(self) -> Sequence[tuple[float, int]]:
-        """Growth is measured from growth; the first has only the beginning, with all that had to start."""
+        """Without the first growth, which has all that had to start."""
         return self.grown if len(self.grown) > 1 else (self.began, *self.grown)
 
     @property
     def _gap_s(self) -> float:
-        """The longest of late, or as long as the throttle asks for after what came last."""
+        """The longest recent gap, or that of the throttle."""
         steps = list(zip(self._window, list(self._window)[1:], strict=False))
         throttled = 0.0
         if self.rows_per_s_max:
@@ -67,5 +66,5 @@ class Rate:
 
 
 def eta_s(*, left: int, rows_per_s: float) -> float | None:
-    """Seconds until the rows that are left are done; None as long as no rate is known."""
+    """Seconds for the rows that are left; None while no rate is known."""
     return left / rows_per_s if rows_per_s > 0 else None

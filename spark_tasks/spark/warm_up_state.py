@@ -1,9 +1,6 @@
-"""Phase of the Spark worker: starting its session, starting Python, warm. Reported while the worker lives.
+"""The phase of the Spark worker, reported by a thread while the worker lives.
 
-    session -> python -> warm          failed: Spark did not start, and why
-
-The first two take seconds, and reorganisations wait for them; the Cluster page shows that. A thread of the worker
-reports the state again and again, so it is gone soon after the worker is, and back soon after Redis is.
+session -> python -> warm          failed: Spark did not start, and why
 """
 
 import json
@@ -29,7 +26,7 @@ Json = dict[str, Any]
 
 
 class WorkerReport:
-    """This process's state, found from a thread of its own."""
+    """This process's state."""
 
     def __init__(self) -> None:
         self._state: Json = {}
@@ -38,18 +35,16 @@ class WorkerReport:
         self._over = threading.Event()
 
     def begin(self) -> None:
-        """The worker is there; from now on its state is reported."""
         self._began = time.monotonic()
         self._state = {"began_at": timezone.now().isoformat()}
         self.say(PHASES[0])
         threading.Thread(target=self._run, name="state of spark", daemon=True).start()
 
     def end(self) -> None:
-        """The worker ends: its state is not reported any more."""
         self._over.set()
 
     def say(self, phase: str, error: str = "") -> float:
-        """It is at `phase` now, found at once; the seconds since it began."""
+        """It is at `phase` now, reported at once."""
         seconds = round(time.monotonic() - self._began, 1) if self._began else 0.0
         with self._lock:
             self._state = self._state | {"phase": phase, "error": error, "seconds": seconds}
@@ -57,7 +52,6 @@ class WorkerReport:
         return seconds
 
     def _run(self) -> None:
-        """Until the worker goes."""
         while not self._over.wait(REPORT_S):
             with self._lock:
                 self._report()
@@ -73,7 +67,7 @@ report = WorkerReport()
 
 
 def read() -> Json | None:
-    """The worker's state; None when no worker tells one."""
+    """The worker's state; None without a worker."""
     try:
         found = _redis(settings.REDIS_URL).get(KEY)
     except (RedisError, OSError) as error:

@@ -52,7 +52,7 @@ def _here(table: Table) -> Report:
 
 
 def _on_the_worker(table: Table) -> Report:
-    """The cluster's warm session does it; the answer is kept and shown on the table's page as well."""
+    """On the cluster's warm session; the answer is kept for the table's page."""
     job = AuditJob.objects.get(id=request_audit(table.id))
     try:
         worker_state.wait_until_ended(

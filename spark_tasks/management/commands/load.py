@@ -44,7 +44,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _run(self, job: LoadJob, *, quiet: bool) -> None:
-        """On the cluster's warm session when there is one, otherwise here."""
+        """On the cluster's warm session when there is one, else here."""
         if not worker_state.is_listening():
             LOADS.run(job.id)
             session.stop()
@@ -64,8 +64,6 @@ class Command(BaseCommand):
 
 
 class Progress:
-    """A line each second once rows come in."""
-
     def __init__(self, out: OutputWrapper, *, quiet: bool) -> None:
         self._out, self._quiet, self._shown_at = out, quiet, time.monotonic()
 
