@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChangeFilter:
     """The filter of an address; an empty text filters nothing. `mistake`: an unknown status."""
 
     status: str = ""
@@ -55,15 +55,15 @@ class Wanted:
         return urlencode({name: text for name, text in texts.items() if text} | pages)
 
 
-def wanted(asked: QueryDict) -> Wanted:
+def wanted(asked: QueryDict) -> ChangeFilter:
     texts = {name: asked.get(name, "").strip()[:TEXT_MAX] for name in ("status", "table", "who", "text")}
     status = texts.pop("status")
     is_status = not status or status in GROUPS or status in Status
     numbers = {name: whole_number(asked.get(name, ""), digits_max=DIGITS_MAX) for name in ("before", "after")}
-    return Wanted(status if is_status else "", **texts, **numbers, mistake="" if is_status else status)
+    return ChangeFilter(status if is_status else "", **texts, **numbers, mistake="" if is_status else status)
 
 
-def matching(asked: Wanted) -> QuerySet[Change]:
+def matching(asked: ChangeFilter) -> QuerySet[Change]:
     """All changes that pass the filter. A table matches by its current name, too."""
     found = Change.objects.all()
     if asked.status:
@@ -80,7 +80,7 @@ def matching(asked: Wanted) -> QuerySet[Change]:
     return found
 
 
-def page(asked: Wanted, size: int = PAGE) -> Json:
+def page(asked: ChangeFilter, size: int = PAGE) -> Json:
     """One page of the list, newest first, with the addresses of its neighbours. A search that takes too long is ended:
     then `search_s_max` is its limit in seconds, else None."""
     try:
@@ -96,7 +96,7 @@ def page(asked: Wanted, size: int = PAGE) -> Json:
     }
 
 
-def _read(asked: Wanted, size: int) -> tuple[list[Change], bool, bool]:
+def _read(asked: ChangeFilter, size: int) -> tuple[list[Change], bool, bool]:
     found = matching(asked)
     if asked.after is not None:
         changes = list(reversed(found.filter(pk__gt=asked.after).order_by("id")[:size]))

@@ -35,15 +35,15 @@ class LiveLease(Protocol):
 
 
 Some = TypeVar("Some", bound=LiveLease)
-Held = tuple[int, int, str]
+LeaseKey = tuple[int, int, str]
 """What a change waits for: the table's id, the version, the node."""
 
 
-def key(lease: LiveLease) -> Held:
+def key(lease: LiveLease) -> LeaseKey:
     return lease.table_id, lease.version, lease.node
 
 
-def deciding_first(leases: Iterable[Some], waited_for: Collection[Held] = ()) -> list[Some]:
+def deciding_first(leases: Iterable[Some], waited_for: Collection[LeaseKey] = ()) -> list[Some]:
     """The leases in that order, given those that changes wait for."""
     return sorted(leases, key=lambda lease: place(lease, is_waited_for=key(lease) in waited_for))
 

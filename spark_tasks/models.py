@@ -29,7 +29,7 @@ class RunState(models.TextChoices):
     FAILED = "failed", _("failed")
 
 
-class Wanted(models.TextChoices):
+class RunRequest(models.TextChoices):
     """Requests to a run. `close` and `pause` come before the token moves, so that no chunk begins (R7)."""
 
     RUN = "run", _("run")
@@ -108,7 +108,7 @@ class ReorgPulse(models.Model):
     """The live side of a run. `rows_done` and `share` never go back."""
 
     run = models.OneToOneField(ReorgRun, on_delete=models.CASCADE, primary_key=True, related_name="pulse")
-    wanted = models.CharField(max_length=8, choices=Wanted, default=Wanted.RUN)
+    wanted = models.CharField(max_length=8, choices=RunRequest, default=RunRequest.RUN)
     rows_per_s_max = models.FloatField(_("throttle"), null=True)
     throttle_reason = models.TextField(blank=True, default="")
     traffic = models.FloatField(default=0, help_text="transactions of nodes at a time")

@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 from catalog.hints import celery_app, send_hint
 from catalog.services import control_transaction
 from spark_tasks.jobs.claim import CATCH_UP
-from spark_tasks.models import AuditJob, Kind, ReorgPulse, ReorgRun, RunState, Wanted
+from spark_tasks.models import AuditJob, Kind, ReorgPulse, ReorgRun, RunRequest, RunState
 from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.runs.throughput import eta_s
 
@@ -151,7 +151,7 @@ def pause_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
     `close_run`."""
     with control_transaction() as cursor:
         check(cursor)
-        ReorgPulse.objects.filter(run_id=run_id, wanted=Wanted.RUN).update(wanted=Wanted.PAUSE)
+        ReorgPulse.objects.filter(run_id=run_id, wanted=RunRequest.RUN).update(wanted=RunRequest.PAUSE)
     _shut_out(run_id, PAUSED, check)
 
 
@@ -161,7 +161,7 @@ def close_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
     Each transaction begins with `check`, which raises when the caller may not close any more (X2)."""
     with control_transaction() as cursor:
         check(cursor)
-        ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
+        ReorgPulse.objects.filter(run_id=run_id).update(wanted=RunRequest.CLOSE)
     _shut_out(run_id, CLOSED, check)
 
 

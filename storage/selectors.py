@@ -15,7 +15,7 @@ from catalog.elements import IndexId, PlacementId, State
 from storage.answering import asking
 from storage.asking import asks, questions_of_entries, with_answers
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
-from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
+from storage.browser.row import Layout, RowView, Stored, entry_keys, ranges, read_row, row_shown
 from storage.derived import derived_columns
 from storage.mutations import source_columns
 from storage.pairs import after, prefix
@@ -90,7 +90,7 @@ def storage_numbers() -> range:
         return range(1, storages_there(cursor) + 1)
 
 
-def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
+def stored_row(descriptor: Descriptor, key: bytes) -> RowView:
     """The row with K(r) `key`: all its pairs and entries, on all storages. The caller reads in one snapshot."""
     stored: Stored = {}
     with _reading() as cursor:

@@ -12,7 +12,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from catalog.story_list import reading
-from catalog.story_list.wanted import Wanted
+from catalog.story_list.wanted import StoryFilter
 from catalog.text.sheets import BOM, cell
 
 EVENTS_MAX = 50_000
@@ -21,7 +21,7 @@ HEAD = ("number", "at", "kind", "subject", "who", "sentence", "details")
 Batch = list[dict[str, Any]]
 
 
-async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]]:
+async def batches(wanted: StoryFilter, most: int) -> AsyncIterator[tuple[Batch, bool]]:
     """At most `most` events, newest first, in batches, each with whether older ones follow. A search that takes too
     long ends with an empty batch."""
     left, follows = most, True
@@ -37,7 +37,7 @@ async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]
             wanted = replace(wanted, before=found[-1]["seq"])
 
 
-async def as_json(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
+async def as_json(wanted: StoryFilter, most: int = EVENTS_MAX) -> AsyncIterator[str]:
     """One object: `stream`, `events`, newest first, and `more`."""
     yield f'{{"stream": {json.dumps(wanted.stream)}, "events": ['
     separator, more = "", False
@@ -48,7 +48,7 @@ async def as_json(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
     yield f'], "more": {json.dumps(more)}}}\n'
 
 
-async def as_csv(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
+async def as_csv(wanted: StoryFilter, most: int = EVENTS_MAX) -> AsyncIterator[str]:
     """A line for each event, newest first; the last line says when older ones were left out."""
     yield BOM + _lines([HEAD])
     more = False

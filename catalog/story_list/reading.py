@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from catalog.models import StoryEvent
 from catalog.selectors import event_json
 from catalog.story import kinds_of
-from catalog.story_list.wanted import Wanted
+from catalog.story_list.wanted import StoryFilter
 
 PAGE = 100
 SEARCH_S_MAX = 3.0
@@ -41,7 +41,7 @@ def limited(seconds: float | None = None) -> Iterator[None]:
         raise SearchTooLong(f"the search was ended after {seconds:g} s") from error
 
 
-def events(wanted: Wanted) -> QuerySet[StoryEvent]:
+def events(wanted: StoryFilter) -> QuerySet[StoryEvent]:
     found = StoryEvent.objects.filter(stream=wanted.stream).order_by("-seq")
     if wanted.kinds:
         found = found.filter(kind__in=kinds_of(wanted.kinds))
@@ -52,7 +52,7 @@ def events(wanted: Wanted) -> QuerySet[StoryEvent]:
     return found.filter(**{name: limit for name, limit in limits.items() if limit is not None})
 
 
-def page(wanted: Wanted, size: int = PAGE, *, seconds: float = SEARCH_S_MAX) -> tuple[list[dict[str, Any]], bool]:
+def page(wanted: StoryFilter, size: int = PAGE, *, seconds: float = SEARCH_S_MAX) -> tuple[list[dict[str, Any]], bool]:
     """At most `size` events, and whether there are older ones. Raises `SearchTooLong`."""
     with limited(seconds):
         found = [event_json(one) for one in events(wanted)[: size + 1]]

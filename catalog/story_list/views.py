@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from catalog.live import snapshot
 from catalog.story import GROUPS
 from catalog.story_list import export, reading
-from catalog.story_list.wanted import Wanted, wanted
+from catalog.story_list.wanted import StoryFilter, wanted
 
 FILES = {"json": ("application/json", export.as_json), "csv": ("text/csv; charset=utf-8", export.as_csv)}
 
@@ -54,7 +54,7 @@ def file(request: HttpRequest, form: str) -> HttpResponseBase:
     return StreamingHttpResponse(written(asked), content_type=content_type, headers=headers)
 
 
-def _permitted(request: HttpRequest) -> Wanted:
+def _permitted(request: HttpRequest) -> StoryFilter:
     asked = wanted(request.GET)
     try:
         snapshot.check_may_follow(request.user, asked.stream)

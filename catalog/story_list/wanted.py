@@ -19,7 +19,7 @@ DIGITS_MAX = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StoryFilter:
     """Events of `stream` of these kinds or groups (none: all), with `text` in their details, between `since` and
     `until`; `before` and `after` are numbers for paging."""
 
@@ -51,9 +51,9 @@ class Wanted:
         return urlencode(pairs)
 
 
-def wanted(asked: QueryDict) -> Wanted:
+def wanted(asked: QueryDict) -> StoryFilter:
     """Reads an address; invalid moments and numbers are left out."""
-    return Wanted(
+    return StoryFilter(
         stream=asked.get("of", "").strip()[:TEXT_MAX] or CLUSTER,
         kinds=tuple(dict.fromkeys(kind for kind in asked.getlist("kind")[:KINDS_MAX] if kind)),
         text=asked.get("text", "").strip()[:TEXT_MAX],

@@ -43,7 +43,7 @@ class UnexpectedVersion(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LockHolder:
     """A transaction of database session `session` under `version`."""
 
     table_id: int
@@ -59,10 +59,10 @@ class Blocked:
     """Why a publish or drain must wait: leases, locks with their sessions, or a locked row."""
 
     hindrance: Hindrance = NO_HINDRANCE
-    held: tuple[Held, ...] = ()
+    held: tuple[LockHolder, ...] = ()
     is_row_locked: bool = False
 
-    def outlived(self, table_id: int) -> tuple[Held, ...]:
+    def outlived(self, table_id: int) -> tuple[LockHolder, ...]:
         """The transactions that have outlived all leases of their version (L8)."""
         if any(lease.table == table_id for lease in self.hindrance.leases):
             return ()
@@ -221,10 +221,10 @@ def _blocked(cur: Any, found: Mapping[TableId, Hindrance | None]) -> Blocked | N
     return Blocked(hindrance, tuple(held for table, version in locked for held in _holders(cur, table, version)))
 
 
-def _holders(cur: Any, table_id: int, version: int) -> Iterator[Held]:
+def _holders(cur: Any, table_id: int, version: int) -> Iterator[LockHolder]:
     how = _coordination(cur, table_id, version)
     for one in store.holders(cur, table_id, version):
-        yield Held(table_id, version, one.application_name, one.pid, one.since, how)
+        yield LockHolder(table_id, version, one.application_name, one.pid, one.since, how)
 
 
 def _coordination(cur: Any, table_id: int, version: int) -> Coordination:
@@ -240,7 +240,7 @@ def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
     return bool(row[0])
 
 
-def end_holders(cur: Any, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:
+def end_holders(cur: Any, table_id: int, held: Iterable[LockHolder]) -> tuple[LockHolder, ...]:
     """Ends the sessions of transactions that outlived all leases of their version (L8), and returns these. Checks
     again first: a version that was leased anew is left alone."""
     seen = tuple(held)

@@ -16,7 +16,7 @@ from changes.driver.versions import LOOK_AGAIN_S
 from changes.executor import events
 from changes.plan.model import StepKind, element_json
 from spark_tasks import services as runs
-from spark_tasks.models import ReorgPulse, ReorgRun, RunState, Wanted
+from spark_tasks.models import ReorgPulse, ReorgRun, RunRequest, RunState
 
 
 class Reorganisations:
@@ -35,7 +35,7 @@ class Reorganisations:
             if progress.state.trouble:
                 failed = mine.filter(state=RunState.FAILED, is_closed=False)
                 failed.update(state=RunState.WAITING, failures=0, silences=0, error="")
-            ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
+            ReorgPulse.objects.filter(run__in=mine, wanted=RunRequest.PAUSE).update(wanted=RunRequest.RUN)
             elements = [element_json(one) for one in effect.elements]
             progress.run_id = runs.start_run(progress.change_id, progress.table_id, kind, elements, effect.version)
 

@@ -63,9 +63,9 @@ class Incident:
         return {"from": story.written(self.since), "until": story.written(self.until)}
 
     @property
-    def part(self) -> story.Wanted:
+    def part(self) -> story.StoryFilter:
         """Its part of the cluster's story, with the nodes that fell."""
-        return story.Wanted(since=self.since, until=self.until)
+        return story.StoryFilter(since=self.since, until=self.until)
 
 
 def incident(asked: QueryDict) -> Incident:

@@ -33,7 +33,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Holding:
     """A lease on `version` of table `name`, used by the requests in `pins`. Or the version without a lease, which
     never expires: its times are those of a transaction that begins at `asked_at`."""
 
@@ -94,7 +94,7 @@ class Leaving:
 class TableLeases:
     """One table. `heard` is the highest version known; after `failures` in a row it looks again at `look_at`."""
 
-    held: tuple[Held, ...] = ()
+    held: tuple[Holding, ...] = ()
     heard: int = 0
     waiters: tuple[Waiter, ...] = ()
     acquisition: Acquisition | None = None
@@ -114,7 +114,7 @@ class TableLeases:
         object.__setattr__(self, "renew_at", inf if renewed is None else renewed.renew_at)
 
     @property
-    def newest(self) -> Held | None:
+    def newest(self) -> Holding | None:
         return self.held[-1] if self.held else None
 
     @property
@@ -144,7 +144,7 @@ class TableLeases:
     def is_forgotten(self) -> bool:
         return not (self.held or self.waiters or self.acquisition or self.leaving)
 
-    def version(self, number: int) -> Held | None:
+    def version(self, number: int) -> Holding | None:
         return next((held for held in self.held if held.version == number), None)
 
 
@@ -203,7 +203,7 @@ def hold(
 ) -> TableLeases:
     """With a lease on `version` for at least as long as this answer says."""
     deadline = rules.local_deadline(asked_at=asked_at, remaining_s=remaining_s)
-    new = Held(
+    new = Holding(
         name=name,
         version=version,
         expires_at=expires_at,

@@ -54,7 +54,7 @@ def step(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> hol
 
 def grantable(
     state: holdings.NodeLeases, table: TableId, now: float, at_most: int | None = None
-) -> holdings.Held | None:
+) -> holdings.Holding | None:
     """The version that a caller would get at once. With `at_most`, a snapshot's newest, an older leased one (T3);
     without one the newest, which storages will refuse."""
     leases = state.table(table)
@@ -128,7 +128,7 @@ def _grant(
     leases: holdings.TableLeases,
     table: TableId,
     requests: Iterable[vocabulary.RequestId],
-    of: holdings.Held | None = None,
+    of: holdings.Holding | None = None,
 ) -> holdings.TableStep:
     """All `requests` use this version, or the newest held."""
     granted = of or leases.newest

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId
-from leases.node.holdings import Held, NodeLeases, Phase
+from leases.node.holdings import Holding, NodeLeases, Phase
 from leases.node.vocabulary import RequestId
 
 
@@ -75,7 +75,7 @@ class Use:
     table: TableId
     version: int
     schema: Schema
-    held: Held
+    held: Holding
     expires_at: datetime
     pins: set[Pin] = field(default_factory=set)
 
@@ -88,7 +88,7 @@ class Use:
         self.pins.add(pin)
         return pin
 
-    def learn(self, held: Held) -> None:
+    def learn(self, held: Holding) -> None:
         if held is not self.held:
             self.held, self.expires_at = held, moment(held.expires_at)
 
@@ -105,7 +105,7 @@ class Uses:
         use = self._current.get(table)
         return use.pin(now) if use is not None and now < use.held.stop_at else None
 
-    def begin(self, request: RequestId, table: TableId, held: Held, schema: Schema, now: float) -> Pin:
+    def begin(self, request: RequestId, table: TableId, held: Holding, schema: Schema, now: float) -> Pin:
         """The first pin of a version granted to `request`."""
         use = Use(request, table, held.version, schema, held, moment(held.expires_at))
         self._by_request[request] = use

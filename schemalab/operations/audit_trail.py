@@ -61,10 +61,10 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ActFilter:
     """The filter of an address."""
 
-    part: story.Wanted
+    part: story.StoryFilter
     who: str = ""
     before: Place | None = None
 
@@ -79,13 +79,13 @@ class Asked:
         return query.urlencode()
 
 
-def asked(query: QueryDict) -> Asked:
+def asked(query: QueryDict) -> ActFilter:
     part = replace(story.wanted(query), stream=CLUSTER, before=None, after=None)
     # the inverse of `Place.__str__`; None when invalid
     at, _, rest = query.get("before", "").partition(",")
     source, _, number = rest.partition(",")
     moment, known = story.moment(at), story.number(number)
-    return Asked(
+    return ActFilter(
         part,
         query.get("who", "").strip()[: story.TEXT_MAX],
         Place(moment, source, known) if moment and source in SOURCES and known is not None else None,
@@ -121,13 +121,13 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "audit_trail.html", context, status=503 if is_too_long else 200)
 
 
-def acts(wanted: Asked, reader: Any, most: int) -> list[Act]:
+def acts(wanted: ActFilter, reader: Any, most: int) -> list[Act]:
     """The newest acts before a place, at most `limit`."""
     found = [*_of_story(wanted)[:most], *_entries(wanted, reader)[:most]]
     return sorted((_act(one) for one in found), key=lambda act: act.place, reverse=True)[:most]
 
 
-def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
+def _of_story(wanted: ActFilter) -> QuerySet[StoryEvent]:
     """Events that name a person."""
     named = reading.events(wanted.part).filter(payload__has_key="who")
     found = named.exclude(payload__who=None).exclude(payload__who="")
@@ -136,7 +136,7 @@ def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
     return _before(found, wanted.before, "at", STORY, "seq").order_by("-at", "-seq")
 
 
-def _entries(wanted: Asked, reader: Any) -> QuerySet[LogEntry]:
+def _entries(wanted: ActFilter, reader: Any) -> QuerySet[LogEntry]:
     """Entries of the admin's log that the reader may see."""
     part = wanted.part
     every = ContentType.objects.all()

@@ -12,7 +12,7 @@ DRAINS = ("drain", "undrain")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NodeLease:
     """A live lease of the node: until `until` no version after `last` (the one after its own) can be published."""
 
     table: str
@@ -27,7 +27,7 @@ class Consequences:
 
     happens: tuple[str, ...]
     cannot_break: tuple[str, ...]
-    held: tuple[Held, ...] = field(default=())
+    held: tuple[NodeLease, ...] = field(default=())
 
 
 def title(command: str, name: str) -> str:
@@ -54,7 +54,7 @@ def done(command: str, name: str) -> str:
     return words[command] % {"name": name}
 
 
-def of_node(command: str, name: str, held: tuple[Held, ...]) -> Consequences:
+def of_node(command: str, name: str, held: tuple[NodeLease, ...]) -> Consequences:
     """Consequences of a command for a node with these leases."""
     lost = _("No acknowledged write is lost: what was committed lies in the store, not in the node.")
     fenced = _(

@@ -29,7 +29,7 @@ from leases.models import MAY_CONTROL_NODES, Node
 from leases.selectors import leases_on, sessions_reported
 from leases.services import REFUSALS, drain_node, undrain_node
 from schemalab.operations import consequences
-from schemalab.operations.consequences import DRAINS, Consequences, Held
+from schemalab.operations.consequences import DRAINS, Consequences, NodeLease
 from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.supervisor.process_control import (
     OnlyByCommand,
@@ -143,7 +143,7 @@ def _do(command: str, name: str, *, who: str) -> None:
 def _follows(command: str, target: Target) -> Consequences:
     if target.kind != "node":
         return consequences.of_process(command, target.name, target.kind)
-    held = (Held(one.table, one.version, one.version + 1, one.expires_at) for one in leases_on(node=target.name))
+    held = (NodeLease(one.table, one.version, one.version + 1, one.expires_at) for one in leases_on(node=target.name))
     return consequences.of_node(command, target.name, tuple(held))
 
 

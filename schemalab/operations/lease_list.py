@@ -10,7 +10,7 @@ from typing import Any
 from changes.pages.change_page import tables
 from changes.selectors import waits_for_leases
 from leases import selectors
-from leases.ranking import Held, deciding_first, key
+from leases.ranking import LeaseKey, deciding_first, key
 from leases.rules import is_in_the_way
 from leases.selectors import LeaseOn, NodeWithLeases
 
@@ -21,12 +21,12 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LeaseContext:
     """The nodes by name, the waiting changes, and these by lease: read once for all rows."""
 
     nodes: Mapping[str, NodeWithLeases]
     waits: Sequence[Json]
-    changes: Mapping[Held, Sequence[Json]]
+    changes: Mapping[LeaseKey, Sequence[Json]]
 
     def ranked(self) -> list[LeaseOn]:
         return deciding_first((lease for node in self.nodes.values() for lease in node.leases), self.changes)
@@ -68,16 +68,16 @@ def row_of(lease: LeaseOn) -> Json | None:
     return _row(lease, seen) if lease.node in seen.nodes else None
 
 
-def _see() -> Seen:
+def _see() -> LeaseContext:
     waits = waits_for_leases()
-    found: dict[Held, list[Json]] = defaultdict(list)
+    found: dict[LeaseKey, list[Json]] = defaultdict(list)
     for change in waits:
         for blocker in change["blockers"]:
             found[_key(blocker)].append(change)
-    return Seen({node.name: node for node in selectors.nodes()}, waits, found)
+    return LeaseContext({node.name: node for node in selectors.nodes()}, waits, found)
 
 
-def _row(lease: LeaseOn, seen: Seen) -> Json:
+def _row(lease: LeaseOn, seen: LeaseContext) -> Json:
     """A lease with its node, the changes that wait for it, and whether it is the last they wait for."""
     node, changes = seen.nodes[lease.node], seen.changes.get(key(lease), ())
     return selectors.lease_json(lease) | {
@@ -104,5 +104,5 @@ def _wait(change: Mapping[str, Any]) -> Json:
     }
 
 
-def _key(blocker: Mapping[str, Any]) -> Held:
+def _key(blocker: Mapping[str, Any]) -> LeaseKey:
     return blocker["table_id"], blocker["version"], blocker["node"]

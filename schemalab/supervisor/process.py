@@ -18,7 +18,7 @@ from schemalab.supervisor.children import Launch, is_stopped, kill_family, kill_
 from schemalab.supervisor.refusals import why_not
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.restarts import PAUSE_S_MAX, Backoff, describe_end
-from schemalab.supervisor.shown import Shown
+from schemalab.supervisor.shown import LineFilter
 
 LINE_BYTES_MAX = 64 * 1024
 STOP_S_MAX = 8.0
@@ -150,7 +150,7 @@ class Supervised:
             await streaming
 
     async def _stream(self, output: asyncio.StreamReader) -> None:
-        repeats, screen = Repeats(), Shown(self.kind)
+        repeats, screen = Repeats(), LineFilter(self.kind)
         while True:
             try:
                 line = await output.readline()

@@ -40,7 +40,7 @@ OF_MIGRATE = re.compile(
 )
 
 
-class Shown:
+class LineFilter:
     def __init__(self, kind: str) -> None:
         self._is_for_terminal = RULES.get(kind, is_ours_shown)
         self._is_shown = True

@@ -12,7 +12,7 @@ from spark_tasks.jobs.claim import CATCH_UP, MARKS, TO_MARKS, Claim
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values
 from spark_tasks.jobs.phases import WORK
-from spark_tasks.models import Kind, ReorgPulse, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunRequest
 from spark_tasks.runs.feedback import LEADS_ON_S, Target
 from spark_tasks.runs.throughput import Rate
 
@@ -96,7 +96,7 @@ RUNS = Lifecycle(
     silences_max=SILENCES_MAX,
     silence="the workers of {failures} attempts in a row fell silent, and none came further",
     token="token",  # noqa: S106
-    wanted=Q(is_closed=False, pulse__wanted=Wanted.RUN),
+    wanted=Q(is_closed=False, pulse__wanted=RunRequest.RUN),
     heartbeat_at="pulse__heartbeat_at",
     beats_of=lambda run: ReorgPulse.objects.filter(run_id=run.pk),
     rows_done=_rows_done,

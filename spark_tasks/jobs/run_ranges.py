@@ -15,7 +15,7 @@ from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
 from spark_tasks.jobs.claim import CATCH_UP, Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed, WasPaused
-from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, RunRequest
 from spark_tasks.runs.ranges import KeyRange, is_among_rows, rows_per_fill_range
 from spark_tasks.runs.run_elements import Elements
 from spark_tasks.spark import session
@@ -134,6 +134,6 @@ def _spread(claim: Claim, work: Callable[[RunToken], session.Work], key_ranges: 
 def require_all_done(claim: Claim, key_ranges: list[KeyRange]) -> None:
     """Raises `WasPaused`, `WasClosed` when the workers left something."""
     if ReorgRange.objects.filter(id__in=[key_range.id for key_range in key_ranges], is_done=False).exists():
-        if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
+        if ReorgPulse.objects.get(run=claim.run).wanted == RunRequest.PAUSE:
             raise WasPaused(f"{claim.run} is paused")
         raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")

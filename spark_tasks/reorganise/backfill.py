@@ -64,7 +64,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MissingPairs:
     """Pairs that a range's rows lack, in the order of writing."""
 
     rows: int
@@ -139,7 +139,7 @@ class Fill:
 
     def find(
         self, connection: chunk.Connection, key_range: KeyRange, breaks: Callable[[], None] = chunk.no_break
-    ) -> Found:
+    ) -> MissingPairs:
         """The pairs that all rows of a range lack, from one snapshot (R1), part by part."""
         rows, lacking = 0, Lacking()
         with snapshot_reads.snapshot(connection):
@@ -148,7 +148,7 @@ class Fill:
             for part in rows_in_parts(connection, self.descriptor, key_range, columns, breaks):
                 rows += len(part)
                 self._look(part, key_range.storage, lacking)
-        return Found(rows, tuple(lacking.batches()))
+        return MissingPairs(rows, tuple(lacking.batches()))
 
     def _look(self, rows: StoredRows, storage: int, lacking: Lacking) -> None:
         placement = self.descriptor.placement
@@ -174,7 +174,7 @@ class Fill:
             for home, here in by_home(index, pairs, storage, storages=count, buckets=self.buckets):
                 lacking.entries.setdefault(home, []).append(here)
 
-    def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
+    def put(self, worker: FillWorker, key_range: KeyRange, found: MissingPairs) -> None:
         """Writes a range in chunks from its last mark on."""
         try:
             progress = chunk.progress_of(worker.connection, self.run_token, key_range)
@@ -188,7 +188,7 @@ class Fill:
             pass
 
     def _parts(
-        self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress
+        self, worker: FillWorker, key_range: KeyRange, found: MissingPairs, progress: chunk.Progress
     ) -> Iterator[tuple[int, Pairs, chunk.Mark]]:
         """The pairs of each chunk, and its mark; one empty chunk when there is nothing to put."""
         left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0

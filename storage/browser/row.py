@@ -91,7 +91,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RowView:
     """A row under one version of its table. `exists`: queries of that version find it."""
 
     key: bytes
@@ -125,7 +125,7 @@ def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:
 
 def row_shown(
     descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout, answers: Answers = NO_ANSWERS
-) -> Shown:
+) -> RowView:
     """Everything of one row, from its pairs in `ranges` and `entry_keys`."""
     row = read_row(descriptor, key, stored)._replace(answers=answers)
     existence = column_key(prefix(descriptor, descriptor.placement.id), key)
@@ -137,7 +137,7 @@ def row_shown(
         if exists:
             slots += _entry_slots(descriptor, home, row, stored, layout)
         slots += _stray_slots(descriptor, home, key, stored)
-    return Shown(key, exists, homes, tuple(slots))
+    return RowView(key, exists, homes, tuple(slots))
 
 
 def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout: Layout, *, exists: bool) -> Home:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from schemalab.supervisor.shown import Shown
+from schemalab.supervisor.shown import LineFilter
 
 AT = "2026-11-23 17:04:11.125 UTC [23226]"
 OUR_TIME = "2026-11-23 17:04:15,872"
 
 
 def shown(kind: str, *lines: str) -> list[str]:
-    screen = Shown(kind)
+    screen = LineFilter(kind)
     return [line for line in lines if screen.hear(line)]
 
 

@@ -15,7 +15,7 @@ from spark_tasks.chunks import chunk as marks
 from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunRequest
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
@@ -130,7 +130,7 @@ def key_ranges(run: ReorgRun) -> list[KeyRange]:
     return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
 
 
-def entries_read(fill: backfill.Fill, key_range: KeyRange) -> backfill.Found:
+def entries_read(fill: backfill.Fill, key_range: KeyRange) -> backfill.MissingPairs:
     with fill.run_token.connect() as connection:
         return fill.find(connection, key_range)
 
@@ -390,8 +390,8 @@ def test_a_range_may_take_longer_to_read_than_a_chunk_to_write(
     ("wanted", "state"),
     [
         pytest.param({"rows_per_s_max": None}, "done", id="the throttle's end lets it go on at once"),
-        pytest.param({"wanted": Wanted.PAUSE}, "waiting", id="a pause is heard"),
-        pytest.param({"wanted": Wanted.CLOSE}, "running", id="so is a cancel"),
+        pytest.param({"wanted": RunRequest.PAUSE}, "waiting", id="a pause is heard"),
+        pytest.param({"wanted": RunRequest.CLOSE}, "running", id="so is a cancel"),
     ],
 )
 def test_a_writer_that_waits_for_a_throttle_still_listens(
@@ -435,7 +435,7 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     def pause_after_a_chunk(_: float) -> None:
         """A chunk that gives way to a writer sleeps as well, before any row is done."""
         if run_status(run_id).rows_done:
-            pause(wanted=Wanted.PAUSE)
+            pause(wanted=RunRequest.PAUSE)
 
     chunks_sleep(monkeypatch, pause_after_a_chunk)
     RUNS.run(run_id)
@@ -443,7 +443,7 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     assert paused.state == "waiting"
     assert 0 < paused.rows_done < 40
     assert claim_run(run_id) is None
-    pause(wanted=Wanted.RUN, rows_per_s_max=None)
+    pause(wanted=RunRequest.RUN, rows_per_s_max=None)
     chunks_sleep(monkeypatch, lambda _: None)  # a chunk may give way
     assert runs.start("fill") == run_id
     RUNS.run(run_id)
@@ -497,8 +497,8 @@ def test_pauses_are_not_failures(runs: Runs, fill_until: FillUntil) -> None:
     run_id = runs.start("fill")
     pulse = ReorgPulse.objects.filter(run_id=run_id)
     for _ in range(2):
-        fill_until(1, lambda: pulse.update(wanted=Wanted.PAUSE))
-        pulse.update(wanted=Wanted.RUN)
+        fill_until(1, lambda: pulse.update(wanted=RunRequest.PAUSE))
+        pulse.update(wanted=RunRequest.RUN)
     fill_until(1, lose)
     assert (run_status(run_id).state, run_status(run_id).attempt) == ("waiting", 3)
     RUNS.run(run_id)

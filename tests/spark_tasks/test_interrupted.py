@@ -13,7 +13,7 @@ from spark_tasks.chunks.snapshot_reads import ranges_of
 from spark_tasks.jobs import run_ranges
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, spread
-from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunRequest
 from spark_tasks.reorganise import backfill, delete
 from spark_tasks.reorganise.delete import DeleteKeys
 from spark_tasks.reorganise.tombstones import key_space, key_spaces
@@ -82,7 +82,7 @@ def do(run_id: int, monkeypatch: pytest.MonkeyPatch, then: Then) -> None:
 
 
 def resume(run_id: int) -> None:
-    ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.RUN)
+    ReorgPulse.objects.filter(run_id=run_id).update(wanted=RunRequest.RUN)
 
 
 def pause_after(run_id: int, chunk: int) -> Then:
@@ -160,7 +160,7 @@ def test_a_pause_of_what_is_closed_or_done_changes_nothing(stage: Stage, small: 
     for run_id in (done, closed):
         pause_run(run_id)
     assert [(run.state, run.token) for run in ReorgRun.objects.filter(id__in=(done, closed)).order_by("id")] == was
-    assert ReorgPulse.objects.get(run_id=closed).wanted == Wanted.CLOSE
+    assert ReorgPulse.objects.get(run_id=closed).wanted == RunRequest.CLOSE
 
 
 class Worker:

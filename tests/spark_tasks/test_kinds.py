@@ -179,12 +179,12 @@ def in_hand(stage: Stage, runs: Runs, change: Change) -> tuple[backfill.Fill, li
     return backfill.Fill(run_token, stage.now, elements_of(change.said), 2, 3000), key_ranges
 
 
-def put(fill: backfill.Fill, key_range: KeyRange, found: backfill.Found) -> None:
+def put(fill: backfill.Fill, key_range: KeyRange, found: backfill.MissingPairs) -> None:
     with fill.run_token.connect() as connection:
         fill.put(backfill.FillWorker(connection, RunControl(), Pace()), key_range, found)
 
 
-def find(fill: backfill.Fill, key_range: KeyRange) -> backfill.Found:
+def find(fill: backfill.Fill, key_range: KeyRange) -> backfill.MissingPairs:
     with fill.run_token.connect() as connection:
         return fill.find(connection, key_range)
 

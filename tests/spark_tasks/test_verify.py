@@ -16,7 +16,7 @@ from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunRequest
 from spark_tasks.reorganise import repair, verify
 from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind, gather
 from spark_tasks.services import close_run, run_status
@@ -114,13 +114,13 @@ def test_a_paused_verification_stops_between_two_ranges_and_begins_anew(
 
     def pause(found: Finding) -> None:
         rows.append(found.rows)
-        pulse.update(wanted=Wanted.PAUSE)
+        pulse.update(wanted=RunRequest.PAUSE)
 
     with monkeypatch.context() as paused:
         after_each_range(paused, pause)
         RUNS.run(ranged)
     assert (run_status(ranged).state, len(rows), len(marked(ranged))) == ("waiting", 1, 1)
-    pulse.update(wanted=Wanted.RUN)
+    pulse.update(wanted=RunRequest.RUN)
     after_each_range(monkeypatch, lambda found: rows.append(found.rows))
     RUNS.run(ranged)
     assert (run_status(ranged).state, sum(rows[1:])) == ("done", 40), "another snapshot: all rows again"
@@ -134,7 +134,7 @@ def test_a_pause_is_heard_within_a_range(ranged: int, monkeypatch: pytest.Monkey
     def pausing(*arguments: Any) -> None:
         judge_values(*arguments)
         judged.append(len(arguments[3]))
-        ReorgPulse.objects.filter(run_id=ranged).update(wanted=Wanted.PAUSE)
+        ReorgPulse.objects.filter(run_id=ranged).update(wanted=RunRequest.PAUSE)
 
     monkeypatch.setattr(range_check.Judge, "_values", pausing)
     RUNS.run(ranged)

@@ -201,7 +201,7 @@ def test_of_many_leased_tables_five_are_told_and_the_others_folded(
     client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch, tables: int, folded: str
 ) -> None:
     until = now() + timedelta(seconds=30)
-    held = [consequences.Held(f"t{number}", 2, 3, until) for number in range(tables)]
+    held = [consequences.NodeLease(f"t{number}", 2, 3, until) for number in range(tables)]
     monkeypatch.setattr(faults, "_follows", lambda command, target: consequences.of_node(command, "n2", tuple(held)))
     body = flat(client_of("olga").get("/processes/n2/kill/").content.decode())
     shown, _, below = body.partition("<details>")

@@ -315,31 +315,31 @@ def read_all(written: Any) -> str:
 def test_the_story_as_json_is_one_object_and_bounded(people: Any) -> None:
     for number in range(5):
         happened("change done", change=number)
-    whole = json.loads(read_all(export.as_json(story.Wanted())))
+    whole = json.loads(read_all(export.as_json(story.StoryFilter())))
     assert [event["payload"]["change"] for event in whole["events"]] == [4, 3, 2, 1, 0]
     assert (whole["stream"], whole["more"]) == ("cluster", False)
-    some = json.loads(read_all(export.as_json(story.Wanted(), most=2)))
+    some = json.loads(read_all(export.as_json(story.StoryFilter(), most=2)))
     assert ([event["seq"] for event in some["events"]], some["more"]) == ([5, 4], True)
-    assert json.loads(read_all(export.as_json(story.Wanted(text="nothing"))))["events"] == []
+    assert json.loads(read_all(export.as_json(story.StoryFilter(text="nothing"))))["events"] == []
 
 
 def test_it_is_read_in_batches(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "BATCH", 2)
     for number in range(5):
         happened("change done", change=number)
-    whole = json.loads(read_all(export.as_json(story.Wanted())))
+    whole = json.loads(read_all(export.as_json(story.StoryFilter())))
     assert [event["seq"] for event in whole["events"]] == [5, 4, 3, 2, 1]
 
 
 def test_the_story_as_csv_has_no_formulas_and_says_what_is_left_out(people: Any) -> None:
     happened("change failed", change=1, error="no")
     happened("lease revoked", who="=cmd()", node="n2", table="flights", version=2)
-    rows = list(csv.reader(io.StringIO(read_all(export.as_csv(story.Wanted())).removeprefix("\ufeff"))))
+    rows = list(csv.reader(io.StringIO(read_all(export.as_csv(story.StoryFilter())).removeprefix("\ufeff"))))
     assert rows[0] == list(export.HEAD)
     assert rows[1][4] == "'=cmd()"
     assert rows[1][5].startswith("'=cmd() revoked the lease of n2")
     assert json.loads(rows[1][6])["who"] == "=cmd()"
-    short = read_all(export.as_csv(story.Wanted(), most=1))
+    short = read_all(export.as_csv(story.StoryFilter(), most=1))
     assert "older events were left out: at most 1 are written" in short
 
 

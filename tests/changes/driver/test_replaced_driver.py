@@ -10,7 +10,7 @@ from changes.driver import driver
 from changes.executor.interventions import Intervention, why_not
 from changes.models import Change, SchemaChangeLease, Status
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import ReorgPulse, ReorgRun, Wanted
+from spark_tasks.models import ReorgPulse, ReorgRun, RunRequest
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -89,7 +89,7 @@ def test_a_replaced_driver_does_not_set_going_what_its_successor_has_paused(
     assert driver.drive(change.pk, holder="d2") == Status.PAUSED
     assert sleeper.end() is None
     [pulse] = ReorgPulse.objects.filter(run__change_id=change.pk)
-    assert pulse.wanted == Wanted.PAUSE
+    assert pulse.wanted == RunRequest.PAUSE
 
 
 def test_a_replaced_driver_closes_no_run_of_its_successor(change: Change) -> None:
@@ -114,7 +114,7 @@ def test_a_replaced_driver_pauses_no_run_of_its_successor(change: Change, monkey
         successor = Driver(change, "d2", "after StartRun").until_it_stands()
         assert sleeper.end() is None
         [pulse] = ReorgPulse.objects.filter(run__change_id=change.pk)
-        assert pulse.wanted == Wanted.RUN
+        assert pulse.wanted == RunRequest.RUN
     RUNS.run(pulse.run_id)
     assert successor.end() == Status.DONE
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from catalog.elements import Coordination
-from changes.driver.publish import Blocked, Held
+from changes.driver.publish import Blocked, LockHolder
 from changes.driver.versions import Versions
 from changes.executor import events
 from changes.executor.grace import Grace
@@ -57,7 +57,7 @@ def test_a_look_says_what_began_and_what_is_left() -> None:
 def test_l8_without_leases_a_transaction_has_the_span_of_a_lease() -> None:
     """Of several that hold a table back the longest counts: whoever has less is ended by its own deadline."""
     of_both, of_hash = (
-        Held(TRIPS, version, "schemalab node n1 1", 4711, datetime.now(UTC), how)
+        LockHolder(TRIPS, version, "schemalab node n1 1", 4711, datetime.now(UTC), how)
         for version, how in ((1, Coordination.BOTH), (2, Coordination.HASH))
     )
     assert Blocked(held=(of_both,)).grace_s(TRIPS, 30.0) == GRACE_S
@@ -75,7 +75,7 @@ class Transition:
 
 def test_l8_a_row_that_somebody_looks_at_puts_no_clock_back() -> None:
     """Nobody has looked further: what was known before still holds."""
-    held = Held(TRIPS, 1, "schemalab node n1 1", 4711, datetime.now(UTC))
+    held = LockHolder(TRIPS, 1, "schemalab node n1 1", 4711, datetime.now(UTC))
     versions = Versions(SimpleNamespace(table_ids=[TRIPS]), None, lambda _: None)  # type: ignore[arg-type]
     versions.report(Transition(), Blocked(held=(held,)))  # type: ignore[arg-type]
     known = versions.grace

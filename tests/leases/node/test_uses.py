@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 from catalog.elements import NodeId, TableId
-from leases.node.holdings import Held, NodeLeases, Phase, TableLeases
+from leases.node.holdings import Holding, NodeLeases, Phase, TableLeases
 from leases.node.uses import Pin, Schema, Uses
 from tests.leases.rows import USERS, users
 
@@ -14,13 +14,13 @@ T = TableId(USERS)
 SCHEMA = Schema(users(), "schema", "sharding")
 
 
-def held(version: int, *, stop_at: float = 9.5) -> Held:
-    return Held(
+def held(version: int, *, stop_at: float = 9.5) -> Holding:
+    return Holding(
         name="users", version=version, expires_at=1000.25, renew_at=5.0, stop_at=stop_at, deadline=stop_at + 0.5
     )
 
 
-def machine_holds(*versions: Held, phase: Phase = Phase.SERVING) -> NodeLeases:
+def machine_holds(*versions: Holding, phase: Phase = Phase.SERVING) -> NodeLeases:
     return NodeLeases(NodeId("n1"), 1, phase, ((T, TableLeases(held=versions)),))
 
 
