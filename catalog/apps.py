@@ -9,5 +9,4 @@ class CatalogConfig(AppConfig):
     verbose_name = gettext_lazy("Catalog")
 
     def ready(self) -> None:
-        """Signing out ends live pages."""
         import_module("catalog.live.signals")

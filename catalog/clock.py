@@ -12,6 +12,5 @@ def now() -> datetime:
 
 
 def set_offset(seconds: float) -> None:
-    """Sets this process's clock ahead."""
     global _offset
     _offset = timedelta(seconds=seconds)

@@ -105,12 +105,10 @@ class Descriptor:
 
     @property
     def placement(self) -> Placement:
-        """The placement that is read."""
         return self.fact(_public_placement)
 
     @property
     def public_columns(self) -> tuple[Column, ...]:
-        """The columns that statements may name."""
         return self.fact(_public_columns)
 
     @property

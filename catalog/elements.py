@@ -53,7 +53,6 @@ class Coordination(Enum):
 
     @property
     def is_strict(self) -> bool:
-        """Storages accept the newest version alone."""
         return self is not Coordination.LEASE
 
     def steps_to(self, other: "Coordination") -> tuple["Coordination", ...]:

@@ -56,7 +56,6 @@ def _table_line(table: Table) -> dict[str, Any]:
 
 
 def _schema(table_id: int) -> dict[str, Any]:
-    """The newest version's elements, and each version's changes, newest first."""
     rows = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[: VERSIONS_SHOWN + 1])
     bodies = [descriptor.from_json(row.body) for row in rows]
     others = selectors.tables_beside(bodies)

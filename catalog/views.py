@@ -109,7 +109,6 @@ def help_page(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def glossary(request: HttpRequest) -> HttpResponse:
-    """The words that pages explain."""
     return render(request, "glossary.html", {"section": "help", "terms": glossary_words()})
 
 
@@ -120,7 +119,6 @@ def about(request: HttpRequest) -> HttpResponse:
 
 
 def _facts() -> dict[str, Any]:
-    """The services, asked themselves."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         (postgresql,) = cursor.fetchone()

@@ -25,7 +25,6 @@ def streams_of(change: Change) -> list[str]:
 
 
 def notify(change_id: int) -> None:
-    """Wakes the change's driver and pages."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('schemalab_change', %s)", [str(change_id)])
 

@@ -168,7 +168,6 @@ def _in_its_names(proof: Proof) -> Json:
 
 
 def in_words(seen: Json) -> list[str]:
-    """A verdict for a terminal."""
     if seen["verdict"] == NOTHING:
         return [f"nothing to prove: {seen['why']}"]
     if seen["verdict"] == "unknown":

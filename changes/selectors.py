@@ -90,7 +90,6 @@ def following(table_ids: Collection[int]) -> list[int]:
 
 
 def execution_of(change: Change) -> Execution:
-    """The state of the change's machine."""
     plan = plan_from_json(change.plan)
     if change.executor_state is None:
         return Execution(change.pk, plan)
@@ -325,7 +324,6 @@ def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
 
 
 def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """The leases among them."""
     step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
@@ -354,7 +352,6 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
 
 
 def leases_now() -> list[dict[str, Any]]:
-    """The live leases on all tables."""
     return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
 
 
@@ -376,7 +373,6 @@ BEGUN = (RunState.WAITING, RunState.RUNNING)
 
 
 def runs_of(change_id: int) -> list[ReorgRun]:
-    """The change's reorganisations, oldest first."""
     return list(ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id"))
 
 

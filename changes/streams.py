@@ -40,7 +40,6 @@ _sessions = cluster_picture.Sessions()
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
-    """The first open changes, moving ones first."""
     return [_summary(change) for change in _open(table_id)[: OPEN_SHOWN if most is None else most]]
 
 

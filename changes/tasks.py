@@ -78,5 +78,4 @@ def collect_notifications() -> None:
 
 @shared_task
 def deliver(delivery: str) -> None:
-    """Sends one notification, which may take seconds."""
     sending.deliver(UUID(delivery))

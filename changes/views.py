@@ -321,7 +321,6 @@ def _plan(statement: str, who: str) -> dict[str, Any]:
 
 
 def _help() -> dict[str, Any]:
-    """The tables and example statements."""
     tables = {
         table.name: [column.name for column in table.public_columns] for table in tables_ahead.catalog_view().tables
     }

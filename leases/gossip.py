@@ -40,7 +40,6 @@ def is_news(heard: int, version: int) -> bool:
 
 
 def highest(heard: int, version: int) -> int:
-    """The version to remember."""
     return max(heard, version)
 
 

@@ -42,7 +42,6 @@ def shown(statement: str) -> str:
 
 
 def to_text(incarnation: int, holders: Iterable[Holder]) -> str:
-    """A node's report of its oldest holders."""
     oldest = sorted(holders, key=lambda one: -one.for_s)[:REPORTED_MAX]
     return json.dumps({"incarnation": incarnation, "holders": [asdict(one) for one in oldest]})
 

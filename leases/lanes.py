@@ -85,7 +85,6 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
 
 
 def _name_what_moves(versions: Sequence[Json]) -> None:
-    """Where one element moves, versions show its state."""
     moving = {(one["element"], one["name"]) for version in versions for one in version["moving"]}
     if len(moving) == 1:
         [(element, name)] = moving

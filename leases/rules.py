@@ -78,7 +78,6 @@ ENTER_S_MIN = 0.001
 
 
 def live_leases(leases: Iterable[Lease], *, table: TableId, now: float) -> list[Lease]:
-    """The table's unexpired leases, oldest version first."""
     live = (lease for lease in leases if lease.table == table and lease.is_live(now))
     return sorted(live, key=lambda lease: (lease.version, lease.node, lease.incarnation))
 

@@ -54,7 +54,6 @@ class NodeWithLeases:
 
     @property
     def leases_end_at(self) -> datetime | None:
-        """The latest end of its leases."""
         return max((lease.expires_at for lease in self.leases), default=None)
 
 
@@ -77,7 +76,6 @@ def leases_on(table_id: int | None = None, *, node: str | None = None) -> list[L
 
 
 def held_leases(table_id: int | None = None) -> list[LeaseOn]:
-    """The same with holders."""
     found = leases_on(table_id)
     reported = read_holders(lease.node for lease in found)
     return [replace(lease, holders=holders_of(lease, reported)) for lease in found]

@@ -12,7 +12,6 @@ from leases.selectors import lane_snapshot
 
 @snapshot.once
 def lane_facts() -> dict[str, Any]:
-    """Nodes and tables with their leases."""
     return lane_snapshot()
 
 

@@ -29,7 +29,6 @@ class Totals:
         self.refused[known] = self.refused.get(known, 0) + 1
 
     def count(self, latencies_us: Mapping[float, int]) -> None:
-        """Adds statements by their latency in microseconds."""
         for microseconds, count in latencies_us.items():
             seconds = microseconds / 1e6
             bucket = sum(seconds > bound for bound in BOUNDS_S)

@@ -26,7 +26,6 @@ def withhold(table_id: int, nodes: Collection[str], *, seconds: float) -> None:
 
 
 def spread(table_id: int, nodes: Collection[str] | None = None) -> None:
-    """These nodes, or all, hear again."""
     found = WithheldNews.objects.filter(table_id=table_id)
     (found if nodes is None else found.filter(node__in=nodes)).delete()
 

@@ -79,7 +79,6 @@ def _title(file: Path) -> str:
 
 
 def html_of(file: Path) -> SafeString:
-    """A page's HTML, with anchors for headings."""
     tokens = MARKDOWN.parse(file.read_text(encoding="utf-8"))
     folder = file.relative_to(ROOT).parent.as_posix()
     for heading, inline in pairwise(tokens):

@@ -73,7 +73,6 @@ def switch(value: str) -> bool:
 
 
 def sender(value: str) -> str:
-    """NAME@HOST or WORDS <NAME@HOST>."""
     found = getaddresses([value])
     name, _, host = found[0][1].rpartition("@") if len(found) == 1 and value.isprintable() else ("", "", "")
     if not name or not host or " " in name + host:
@@ -306,7 +305,6 @@ def parse_settings(values: Mapping[str, str], settings: Iterable[Setting] = SETT
 
 
 def home_of(values: Mapping[str, str], *, base: Path) -> Path:
-    """$SCHEMALAB_HOME, or .schemalab in the clone."""
     return (base / (values.get("SCHEMALAB_HOME", "").strip() or ".schemalab")).resolve()
 
 

@@ -21,7 +21,6 @@ Json = dict[str, Any]
 
 
 def _spark(_id: int) -> Json:
-    """The worker's phase until it is warm."""
     worker = read_state() or {}
     phase = worker.get("phase", "absent")
     state = {"phase": phase, "step": PHASES.index(phase) + 1 if phase in PHASES else 0, "steps": len(PHASES)}
@@ -29,7 +28,6 @@ def _spark(_id: int) -> Json:
 
 
 def _loads(_id: int) -> Json:
-    """Loads that wait or run, and recently failed ones."""
     names = dict(Table.objects.values_list("pk", "name"))
     later = LoadJob.objects.filter(table_id=OuterRef("table_id"), path=OuterRef("path"), pk__gt=OuterRef("pk"))
     is_old = Q(state=RunState.FAILED) & (Q(ended_at__lt=Now() - FAILED_SHOWN) | Exists(later))

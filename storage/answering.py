@@ -23,7 +23,6 @@ AS_READER = "; ".join(
 
 
 def asking(connection: "psycopg.Connection[Any]") -> Ask:
-    """Asks by this session."""
 
     def ask(sql: str, arrays: list[list[bytes]]) -> Sequence[bytes | None]:
         try:

@@ -75,7 +75,6 @@ def out_of_range(returns: SqlType) -> SqlError:
 
 
 def by_expression(questions: Iterable[Question]) -> dict[tuple[str, SqlType], list[Question]]:
-    """Distinct questions, grouped into statements."""
     found: dict[tuple[str, SqlType], list[Question]] = {}
     for one in dict.fromkeys(questions):
         found.setdefault((one.text, one.returns), []).append(one)

@@ -135,6 +135,5 @@ def storage_of(bucket: int, storages: int, buckets: int = BUCKETS) -> int:
 
 
 def owned_by(storage: int, storages: int, buckets: int = BUCKETS) -> range:
-    """The buckets of a storage."""
     before, to_its_end = (-(-number * buckets // storages) for number in (storage - 1, storage))
     return range(before + 1, to_its_end + 1)

@@ -166,7 +166,6 @@ def _encode_whole(value: Value) -> bytes:
 
 
 def _plain(value: Value) -> float:
-    """One zero, and one NaN."""
     assert isinstance(value, float)
     return 0.0 if value == 0 else (float("nan") if value != value else value)
 

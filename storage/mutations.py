@@ -399,5 +399,4 @@ def columns_of_entry_home(descriptor: Descriptor, index: Index) -> frozenset[Col
 
 
 def readable_columns(descriptor: Descriptor, row: StoredRow) -> dict[ColumnId, bytes]:
-    """The encoded values of public columns."""
     return {c.id: encoded_value(descriptor, row, c.id) for c in descriptor.public_columns if c.id != EXISTS}

@@ -57,7 +57,6 @@ def _view_sql(version: Descriptor, storage: int, index: IndexId) -> str:
 
 
 def bytea(data: bytes) -> str:
-    """An SQL constant."""
     return f"'\\x{data.hex()}'::bytea"
 
 

@@ -138,7 +138,6 @@ def place(start: bytes) -> bytes:
 
 
 def after_key(key: bytes) -> bytes:
-    """The place behind a pair's key."""
     if not is_of_rows(key):
         return key + b"\x00"
     return key[: -COLUMN.size] + COLUMN.pack(int.from_bytes(key[-COLUMN.size :]) + 1)
@@ -202,7 +201,6 @@ def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
 
 
 def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict[ColumnId, PyValue]:
-    """The values that an expression reads."""
     found: dict[ColumnId, PyValue] = {}
     for column_id in rows.columns_of(expression):
         data = encoded_value(descriptor, row, column_id)
@@ -255,7 +253,6 @@ def entry_now(descriptor: Descriptor, placement: Placement, index: Index, row: S
 
 
 def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes]:
-    """The entry of an accepted row."""
     start = prefix(descriptor, placement.id, index.id) + index_values(descriptor, index, row)
     if index.unique and not has_null(descriptor, index, row):
         return start, row.key

@@ -124,7 +124,6 @@ def arm_deadline_sql() -> str:
 def insert_version_copy(
     cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int, *, schema_hash: str, sharding_hash: str
 ) -> None:
-    """Tells every storage of a version."""
     numbers = range(1, storages + 1)
     insert_version_copies(cur, numbers, table_id, version, schema_hash=schema_hash, sharding_hash=sharding_hash)
 
@@ -269,7 +268,6 @@ def drop_sequences(cur: psycopg.Cursor[Any], sequences: Iterable[str]) -> None:
 
 
 def storages_there(cur: Any) -> int:
-    """The number of storages now."""
     cur.execute("SELECT existing FROM storage_layout")
     return int(cur.fetchone()[0])
 

@@ -44,7 +44,6 @@ class Statement:
 
 
 def kv(storage: int, table_id: int) -> str:
-    """A table's pair table on one storage."""
     return f"storage_{storage}.kv_{table_id}"
 
 
@@ -75,7 +74,6 @@ def bounds(low: bytes, high: bytes) -> tuple[bytes, int, bytes, int]:
 
 
 def columns_of(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
-    """k and c of these keys."""
     stored = [stored_key(key) for key in keys]
     return [k for k, _ in stored], [c for _, c in stored]
 
@@ -292,7 +290,6 @@ def get_sql(storage: int, table_id: int) -> str:
 
 
 def get_every_sql(storage: int, table_id: int) -> str:
-    """The same with tombstones."""
     return f"SELECT {key_sql(table_id)} AS key, v AS value FROM {kv(storage, table_id)} WHERE {AMONG}"
 
 

@@ -95,7 +95,6 @@ class MemoryStore:
         self.pairs = self.pairs or [{} for _ in range(self.storages)]
 
     def add_storage(self) -> int:
-        """Adds an empty storage. Returns its number."""
         self.pairs.append({})
         return len(self.pairs)
 

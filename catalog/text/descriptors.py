@@ -54,7 +54,6 @@ def _line(sign: str, element: Json, what: str) -> Json:
 
 
 def _whole(sign: str, element: Json, what: str) -> Json:
-    """A line for an added or removed element."""
     line = _line(sign, element, what)
     needs_detail = element["element"] in ("foreign key", "placement")
     return line | {"name": f"{element['name']} {element['detail']}"} if needs_detail and what else line
@@ -133,7 +132,6 @@ COMMENT_CHARS_MAX = 200
 
 
 def comment_words(*texts: str | None) -> str:
-    """Comments in quotes, cut."""
     cut = (text if len(text) <= COMMENT_CHARS_MAX else f"{text[:COMMENT_CHARS_MAX]}…" for text in texts if text)
     return "".join(f" “{text}”" for text in cut)
 

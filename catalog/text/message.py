@@ -34,7 +34,6 @@ NOTHING = Text("")
 
 
 def to_json(text: Text) -> list[Any]:
-    """Template, and values by name."""
     return [text.template, {name: to_json(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
 
 
@@ -45,12 +44,10 @@ def from_json(body: Any) -> Text:
 
 
 def listed(parts: Sequence[Text]) -> Text:
-    """Texts with commas."""
     return _chained(parts, lambda two: Text("{first}, {rest}", two))
 
 
 def names_listed(words: Iterable[object]) -> Text:
-    """Untranslated words with the language's commas."""
     parts = [Text("{name}", {"name": str(word)}) for word in words]
     return _chained(parts, lambda two: Text("{first}, {names}", {"first": two["first"], "names": two["rest"]}))
 
@@ -60,22 +57,18 @@ def joined(parts: Sequence[Text]) -> Text:
 
 
 def clauses(parts: Sequence[Text]) -> Text:
-    """Texts with semicolons."""
     return _chained(parts, lambda two: Text("{first}; {rest}", two))
 
 
 def added(parts: Sequence[Text]) -> Text:
-    """Texts with a plus."""
     return _chained(parts, lambda two: Text("{first} + {rest}", two))
 
 
 def followed(parts: Sequence[Text]) -> Text:
-    """States, one after the other."""
     return _chained(parts, lambda two: Text("{first} -> {rest}", two))
 
 
 def beside(parts: Sequence[Text]) -> Text:
-    """States that are held together."""
     return _chained(parts, lambda two: Text("{first} beside {rest}", two))
 
 

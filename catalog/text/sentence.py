@@ -80,7 +80,6 @@ def _value(name: str, value: object, translate: Callable[[str], str]) -> object:
 
 
 def first_line(line: str) -> str:
-    """The first line of an error."""
     first = line.values["first"] if isinstance(line, Sentence) and line.template == FOLLOWED else None
     return first if isinstance(first, str) else line.partition("\n")[0]
 

@@ -2,7 +2,6 @@
 
 
 def quoted(name: str) -> str:
-    """An identifier in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 

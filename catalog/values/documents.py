@@ -161,7 +161,6 @@ def _number(word: str) -> int | Decimal:
 
 
 def _marker() -> Callable[[str], int | str]:
-    """Reads the numbers of one document, limited together in length."""
     left = WRITTEN_OUT_MAX
 
     def marked(word: str) -> int | str:
@@ -177,7 +176,6 @@ def _marker() -> Callable[[str], int | str]:
 
 
 def _marked_word(word: str) -> int | str:
-    """A number to be written again."""
     if len(word) <= _DIGITS_MAX and not word.startswith("-0"):
         if word.lstrip("-").isdigit():
             return int(word)

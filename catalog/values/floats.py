@@ -114,7 +114,6 @@ def _special(value: float) -> str | None:
 
 
 def _shortest(value: float, digits_max: int, reads_back: Callable[[str, float], bool]) -> Decimal:
-    """Of the shortest decimals of this number the nearest."""
     is_power = math.frexp(value)[0] in (0.5, -0.5)
     for digits in range(1, digits_max):
         near = f"{value:.{digits - 1}e}"

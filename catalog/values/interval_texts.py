@@ -139,7 +139,6 @@ class _Reader:
         self._add_micros(sign * (hour * HOUR + minute * MINUTE + seconds * SECOND + micros))
 
     def _number(self, value: str, unit: str) -> str:
-        """Adds a number of units, or of the unit before."""
         match = _NUMBER.fullmatch(value)
         if match is None or (unit == "ago" and match[3] is None):
             raise NoInterval

@@ -126,7 +126,6 @@ def digits_of(value: Decimal) -> int:
 
 
 def text_of(value: Decimal) -> str:
-    """The number as PostgreSQL shows it."""
     return f"{value:f}"
 
 
@@ -270,12 +269,10 @@ def of_key(key: bytes, scale: int = 0) -> Decimal:
 
 
 def packed(value: Decimal) -> bytes:
-    """The scale, then the key."""
     return _SCALE.pack(scale_of(value)) + key_of(value)
 
 
 def packed_bytes_max(value: Decimal) -> int:
-    """An upper bound of the packed length."""
     return SCALE_BYTES + 1 + _EXPONENT.size + (digits_of(value) + 1) // 2 + 1
 
 

@@ -57,7 +57,6 @@ def text_of(value: dt.timedelta) -> str:
 
 
 def unit_of(digits: int) -> int:
-    """Microseconds of the last digit kept."""
     return int(10 ** (SECOND_DIGITS_MAX - digits))
 
 

@@ -421,7 +421,6 @@ def precision_named(sql_type: SqlType, given: Sequence[int]) -> tuple[int, str |
 
 
 def type_name(sql_type: SqlType, length: int | None) -> str:
-    """The type as a statement names it."""
     if length is None or sql_type in WHOLE:
         return sql_type.value
     if sql_type in ARRAYS:

@@ -82,7 +82,6 @@ def refusal(kind: str, node: Node, position: int | None) -> DdlError:
 
 
 def _of_enum(node: Node) -> str:
-    """An enum as a text column with a CHECK."""
     labels = [label.string.sval for label in node.vals]
     if not labels or len(labels) > LABELS_SHOWN:
         return "Use text with a CHECK, which can be dropped and added again."

@@ -42,7 +42,6 @@ class Source:
         return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
 
     def start_of(self, statement: Node) -> int | None:
-        """The first word of a statement."""
         return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
 
     def find(self, word: str, *, after: int = 0) -> int | None:
@@ -50,7 +49,6 @@ class Source:
         return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
 
     def find_each(self, words: Iterable[str], *, after: int = 0) -> tuple[int | None, ...]:
-        """Positions of identifiers that follow each other."""
         found = []
         for word in words:
             token = next((t for t in self.tokens() if t.start >= after and self._is(t, word)), None)
@@ -59,7 +57,6 @@ class Source:
         return tuple(found)
 
     def find_last(self, word: str, *, after: int = 0) -> int | None:
-        """The position of the last occurrence."""
         return next(
             (self.where(t.start) for t in reversed(self.tokens()) if t.start >= after and self._is(t, word)), None
         )

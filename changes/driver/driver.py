@@ -144,7 +144,6 @@ class Driver:
     # --- the beginning
 
     def _begin(self) -> None:
-        """Loads the machine's state from the row."""
         plan = self._plan_if_new()
         if plan is None:
             return
@@ -224,7 +223,6 @@ class Driver:
 
 @contextmanager
 def session_named(name: str) -> Iterator[None]:
-    """Names the thread's database session, for operators."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('application_name', %s, false)", [name])
     try:

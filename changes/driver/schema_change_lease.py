@@ -60,7 +60,6 @@ def acquire(table_ids: Iterable[int], holder: str) -> SchemaChangeLease:
 
 
 def _acquire(cur: Any, table_id: int, holder: str) -> tuple[int, str]:
-    """The new token, and the previous holder."""
     found = cur.execute("SELECT holder FROM changes_schemachangelease WHERE table_id = %s", (table_id,)).fetchone()
     was = found[0] if found else ""
     taken = cur.execute(ACQUIRE, {"table": table_id, "holder": holder, "length": LEASE_S}).fetchone()
@@ -119,7 +118,6 @@ class Renewal:
         self._thread.join(timeout=STOP_S)
 
     def _run(self) -> None:
-        """Reconnects at the next beat after an error."""
         while not self.lost and not self._stop.wait(RENEW_S):
             try:
                 renew(self._lease)

@@ -198,7 +198,6 @@ class Transition:
         return self.state.error or (self.state.trouble if self.state.mode is Mode.PAUSED else None)
 
     def _error(self) -> str | None:
-        """The error with its SQLSTATE when rows break a rule."""
         if not self._trouble:
             return None
         failed = ReorgRun.objects.filter(change_id=self.row.id, state=RunState.FAILED)
@@ -285,7 +284,6 @@ class Progress:
         return self.lease.table_ids
 
     def now(self) -> float:
-        """The database's clock, in seconds."""
         return time.monotonic() + self._clock_ahead_s
 
     @contextmanager
@@ -320,5 +318,4 @@ class Progress:
 
 
 def clock_ahead_s() -> float:
-    """Database clock minus monotonic clock, in seconds."""
     return database_clock_s() - time.monotonic()

@@ -72,7 +72,6 @@ class Versions:
             self._accept_only_newest(versions)
 
     def _accept_only_newest(self, versions: Sequence[Descriptor]) -> None:
-        """Excludes the predecessor in tables that are coordinated by hashes."""
         strict = [one for one in versions if one.coordination.is_strict]
         if strict:
             with control_transaction() as cur:
@@ -122,7 +121,6 @@ class Versions:
     # --- waiting
 
     def wait(self, effect: events.Wait) -> None:
-        """Waits until woken, then tries again."""
         progress = self.progress
         self._sleep(effect.hindrance, self._pause_s(effect))
         if progress.has_requests():

@@ -38,11 +38,9 @@ class Grace:
         return Grace(tuple(Wait(table, known.get(table, at), held[table]) for table in sorted(held)))
 
     def over(self, at: float) -> tuple[int, ...]:
-        """Tables whose time is over."""
         return tuple(wait.table for wait in self.waits if at - wait.since >= wait.grace_s)
 
     def anew(self, tables: Collection[int]) -> Grace:
-        """Starts the clock of these tables again."""
         return Grace(tuple(wait for wait in self.waits if wait.table not in tables))
 
     def starts(self, before: Grace) -> bool:
@@ -50,5 +48,4 @@ class Grace:
         return not {wait.table for wait in self.waits} <= {wait.table for wait in before.waits}
 
     def left_s(self, at: float) -> Iterator[float]:
-        """Seconds left for each table."""
         return (wait.left_s(at) for wait in self.waits)

@@ -59,13 +59,11 @@ class Standing:
 
     @property
     def cancel_wanted(self) -> str | None:
-        """The person whose cancel is pending."""
         asked = [one["who"] for one in self.requests if one["wish"] == Intervention.CANCEL.value]
         return self.state.cancel_wanted or next(iter(asked), None)
 
     @property
     def pause_wanted(self) -> str | None:
-        """The person whose pause is pending."""
         wanted = None if self.status == PAUSED else self.state.pause_wanted
         for one in self.requests:
             if one["wish"] == Intervention.PAUSE.value:
@@ -76,7 +74,6 @@ class Standing:
 
     @property
     def resume_wanted(self) -> str | None:
-        """The person whose resume is pending."""
         last = next((one for one in reversed(self.requests) if one["wish"] != Intervention.CANCEL.value), None)
         is_resume = last is not None and last["wish"] == Intervention.RESUME.value
         return last["who"] if last is not None and is_resume and self.status == PAUSED else None

@@ -214,7 +214,6 @@ def _resume_requested(state: Execution, event: events.ResumeRequested, now: floa
 
 
 def _unpause(state: Execution, event: events.ResumeRequested, now: float) -> Result:
-    """A resume before the pause took effect withdraws the request."""
     return replace(state, pause_wanted=None), ()
 
 
@@ -330,7 +329,6 @@ def _of_partner(story: events.Story, partner: Descriptor, **payload: Any) -> eve
 
 
 def _moved_with(at: Step, partner: Descriptor) -> str:
-    """Elements that a publish moves in another table, too."""
     spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
     return listed([*map(str, spans)]) or Sentence("nothing moves")
 

@@ -100,7 +100,6 @@ class Execution:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome if nothing more happens."""
         if self.direction is Direction.FORWARD:
             return Outcome.DONE
         return Outcome.FAILED if self.error else Outcome.CANCELLED

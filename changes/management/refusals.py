@@ -43,7 +43,6 @@ def exit_code(error: DdlError) -> int:
 
 @contextmanager
 def refusals(statement: str = "") -> Iterator[None]:
-    """Ends the command on a refusal."""
     try:
         yield
     except DdlError as error:

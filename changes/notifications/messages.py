@@ -68,7 +68,6 @@ def address(path: str) -> str:
 
 
 def subject(message: Json) -> str:
-    """The subject of an email."""
     change = message.get("change")
     words = f"{message['occasion']}: change {change['id']} of {change['table']}" if change else message["occasion"]
     return f"[Schema Lab] {' '.join(plain(words).split())}"

@@ -41,7 +41,6 @@ def collect() -> int:
 
 
 def forget_old() -> None:
-    """Deletes some old deliveries."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET, [KEPT, FORGOTTEN_AT_ONCE])
 
@@ -75,7 +74,6 @@ def _of_events(events: Iterable[StoryEvent], destinations: list[Destination], at
 
 
 def _of_waits(destinations: list[Destination], at: datetime) -> Iterator[Delivery]:
-    """Steps that wait for leases longer than a destination allows."""
     wanting = [one for one in destinations if Destination.Occasion.WAITING in one.occasions]
     if not wanting:
         return

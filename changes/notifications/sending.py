@@ -135,7 +135,6 @@ def _write(statement: str, values: list[object]) -> None:
 
 
 def ask_for_test(destination: Destination, *, who: str) -> Delivery:
-    """Puts a test message into the outbox."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         at = cursor.fetchone()[0]

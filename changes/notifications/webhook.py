@@ -58,7 +58,6 @@ def post(address: str, message: dict[str, Any], *, delivery: str, secret: str) -
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """The hexadecimal HMAC."""
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
@@ -82,7 +81,6 @@ def _in_time(connection: HTTPConnection) -> Iterator[None]:
 
 
 def cut(sock: socket.socket) -> None:
-    """Ends a conversation from another thread."""
     try:
         sock.shutdown(socket.SHUT_RDWR)
     except OSError:

@@ -54,7 +54,6 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
-    """An open change in a list."""
     step, is_back = snapshot["step"], snapshot["road"] == "back"
     kept = (
         "id",
@@ -104,7 +103,6 @@ def tables(change: Mapping[str, Any]) -> str:
 
 
 def line(change: Mapping[str, Any]) -> Json:
-    """An ended change in a list."""
     return dict(change) | {"tables": tables(change), "took_s": span_s(change["started_at"], change["ended_at"])}
 
 
@@ -117,7 +115,6 @@ def forward_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
 
 
 def back_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The rollback."""
     steps = snapshot["roads"].get("back", [])
     return points(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
 

@@ -56,7 +56,6 @@ class Observed:
         return [one for one in self._of(kind) if one.statements_per_s < BUSY_PER_S]
 
     def under_load(self, kind: StepKind) -> list[Ended]:
-        """Those with as much traffic as now."""
         enough = max(BUSY_PER_S, AS_MUCH * self.statements_per_s)
         return [one for one in self._of(kind) if one.statements_per_s >= enough]
 

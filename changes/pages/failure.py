@@ -80,7 +80,6 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
 
 
 def _by_key(violation: Mapping[str, Any]) -> tuple[list[tuple[int, Decimal, str]], str]:
-    """Sorts by the values of the key, numbers as numbers."""
     cells = (violation.get("offender") or {"key": {}})["key"].values()
     return [_place_of(str(cell)) for cell in cells], violation["why"]
 
@@ -92,7 +91,6 @@ def _place_of(literal: str) -> tuple[int, Decimal, str]:
 
 
 def _of_rule(plan: Plan, versions: Sequence[Descriptor], element: str) -> Json:
-    """The columns of the rule, its text and the query."""
     kind, _, name = element.partition(" ")
     for version in reversed(versions):
         own = [one for one in version.constraints if one.rule != REFERENCED]

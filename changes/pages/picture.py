@@ -57,7 +57,6 @@ class Sessions:
             del self._of[next(iter(self._of))]
 
     def of(self, table_id: int, use: Use) -> list[Json]:
-        """The sessions of one use, oldest first."""
         return [dict(one) for one in self._of.get((table_id, use.node, use.version, use.began), {}).values()]
 
 
@@ -118,7 +117,6 @@ def now_json(table_id: int, snapshot: Mapping[str, Any], change: Mapping[str, An
 
 
 def _lasting(holders: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Without the sessions of traffic, which are many and short."""
     return [one for one in holders if one["for_s"] >= HELD_S and one["application"] != TRAFFIC]
 
 
@@ -127,7 +125,6 @@ def _session(holder: Mapping[str, Any]) -> Json:
 
 
 def change_json(summary: Mapping[str, Any]) -> Json:
-    """A change as the picture shows it."""
     progress = summary["progress"] or {}
     return {name: summary[name] for name in ("id", "statement", "status", "is_back", "wait", "next")} | {
         "timeline": [

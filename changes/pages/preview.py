@@ -89,7 +89,6 @@ def _cell(element: Element, version: Descriptor | None, before: Descriptor | Non
 
 
 def reorganisations(plan: Plan, observed: Observed = NOTHING_SEEN) -> list[Json]:
-    """The reorganisations that read the data."""
     rows = plan.rows or 0
     return [
         {

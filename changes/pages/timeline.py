@@ -76,12 +76,10 @@ def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _moved(steps: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Names of the elements that the steps move."""
     return {one["name"] for step in steps if step["kind"] == "publish" for one in step["transitions"]}
 
 
 def _start(steps: Sequence[Mapping[str, Any]], is_one: bool) -> Json:
-    """The state before the first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
     moved = first["transitions"] if first else []
     state = moved[0]["before"] if moved else "public" if first else None
@@ -147,7 +145,6 @@ def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over
 
 
 def _shares(group: Sequence[Mapping[str, Any]], kind: str) -> Json:
-    """The nodes' part of a wait, and a noticeable rest."""
     took_s = _took_s(group)
     if kind != "wait" or took_s is None:
         return {"nodes_s": None, "rest_s": None}

@@ -64,7 +64,6 @@ def refusals(plan: Plan) -> list[Json]:
 
 
 def in_words(refusal: Json) -> str:
-    """One line for terminals."""
     names = refusal | {"columns": ", ".join(refusal["columns"])}
     return f"from v{refusal['version']} on {refusal['sqlstate']}: {WORDS[refusal['kind']].format(**names)}"
 
@@ -113,7 +112,6 @@ def _enforced(plan: Plan, element: Element) -> Iterator[Json]:
 
 
 def _referring(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Iterator[Json]:
-    """Both sides of a foreign key."""
     if _is_null_everywhere(plan, version, foreign_key.columns):
         return
     tables = {version.table_id: version} | {partner.table_id: partner for partner in plan.partners}

@@ -97,7 +97,6 @@ def with_new(descriptor: Descriptor, new: AnyElement) -> Descriptor:
 
 
 def with_changed(descriptor: Descriptor, new: AnyElement) -> Descriptor:
-    """The version with one element replaced."""
     if isinstance(new, Placement):
         return replace(descriptor, placements=_changed(descriptor.placements, new))
     if isinstance(new, Column):
@@ -177,7 +176,6 @@ def _places(descriptor: Descriptor, element: Element) -> Sequence[AnyElement]:
 
 
 def _exchanged(there: tuple[T, ...], new: T) -> tuple[T, ...]:
-    """Replaces an element, or removes it when absent."""
     return tuple(one for one in _changed(there, new) if one.state is not State.ABSENT)
 
 

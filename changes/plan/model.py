@@ -264,7 +264,6 @@ def with_rows(plan: Plan, rows: int) -> Plan:
 
 
 def describe(plan: Plan, step: Step) -> str:
-    """A step in words."""
     what = listed([*map(str, step.elements)])
     versions = [f"{plan.table}@{step.version}", *map(str, step.partners)]
     if step.kind is StepKind.PUBLISH:

@@ -145,7 +145,6 @@ def _edited_back(column: Column, base: Column) -> Column:
 
 
 def moving(plan: Plan) -> tuple[Element, ...]:
-    """The elements that change state."""
     return plan.moving(MoveKind.ADD, MoveKind.DROP)
 
 

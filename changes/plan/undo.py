@@ -89,7 +89,6 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
 
 
 def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
-    """The table that a foreign key references, by today's name."""
     assert plan.base is not None, "a table that refers to others was there"
     assert foreign_key.references is not None, foreign_key
     if foreign_key.references == plan.table_id:
@@ -112,7 +111,6 @@ def _of_index(plan: Plan, move: Move) -> str:
 
 
 def _comment_back(plan: Plan, element: Element) -> str:
-    """COMMENT ON with the old text."""
     old, new, table = plan.base, plan.result, quoted(plan.table)
     assert old is not None, "what has a comment was there"
     if element.kind is Kind.TABLE and old.comment != new.comment:
@@ -242,7 +240,6 @@ def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
 
 
 def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
-    """Foreign keys that were dropped with the index they need."""
     indexes = {index.id for index in _dropped_indexes(plan, base)}
     dropped = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}
     own = (one for one in base.foreign_keys if one.id in dropped and one.references == base.table_id)
@@ -307,7 +304,6 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
 
 
 def identity_clause(column: Column) -> str:
-    """GENERATED .. AS IDENTITY with unusual options."""
     options = [] if column.sequence is None else [f"SEQUENCE NAME {quoted(column.sequence)}"]
     options += [] if column.identity_start == 1 else [f"START WITH {column.identity_start}"]
     listed = f" ({' '.join(options)})" if options else ""

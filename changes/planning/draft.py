@@ -333,7 +333,6 @@ def public_index(name: Name, table: Descriptor, *, what: str = "dropped") -> Ind
 
 
 def check_public(name: str, what: str, state: State, position: Position) -> None:
-    """Refuses an element that another change moves."""
     if state is not State.PUBLIC:
         message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
         raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

@@ -82,7 +82,6 @@ class Draft:
 
 
 def compose(draft: Draft) -> Plan:
-    """The plan of a draft."""
     forward = tuple(_Steps(draft).steps())
     point = point_of_no_return(draft.moves, forward)
     assert point is not None, "some step is the last that can be taken back"
@@ -234,7 +233,6 @@ def _of(moves: tuple[Move, ...], direction: MoveKind) -> tuple[Element, ...]:
 
 
 def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:
-    """Columns, then the indexes that may cover them."""
     return tuple(sorted(elements, key=lambda element: element.kind.is_index))
 
 

@@ -45,7 +45,6 @@ class Incident:
 
     @property
     def address(self) -> str:
-        """The query of its address."""
         about: dict[str, str | int] = {}
         if self.change is not None:
             about["change"] = self.change.pk
@@ -55,7 +54,6 @@ class Incident:
 
     @property
     def range_address(self) -> str:
-        """The query of the range alone."""
         return urlencode(self._range)
 
     @property

@@ -33,7 +33,6 @@ def of_change(change: Change) -> Facts | None:
 
 
 def fresh(change: Change) -> Facts:
-    """The same, read now."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     facts = reading.read_facts(
         named(change.table_ids), [work(change)], start=change.started_at.timestamp() - reading.LEAD_S
@@ -71,7 +70,6 @@ def of_table(table_id: int) -> Facts | None:
 
 
 def _with_traffic(kept: Facts) -> Facts:
-    """The window until now, or until its statements ended."""
     if reading.last_busy_second(kept.end) <= kept.end:
         return kept
     tables = [(walk.table_id, walk.name) for walk in kept.walks]

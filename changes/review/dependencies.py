@@ -294,7 +294,6 @@ def _unsaid(plan: Plan) -> Iterator[Fault]:
 
 
 def _transitions(plan: Plan, before: Descriptor | None, after: Descriptor) -> Iterator[Transition]:
-    """Differences in state between two versions."""
     named = {(move.element.kind.family.value, move.element.id): move.element for move in plan.moves}
     found = {} if before is None else _elements(before)
     found |= {key: one for key, one in _elements(after).items() if key not in found}

@@ -103,7 +103,6 @@ def _ask(cursor: Any, before: str, text: str, after: str) -> None:
 
 
 def _check_names(cursor: Any, text: str) -> None:
-    """Refuses functions by name, where privileges do not."""
     cursor.execute(FUNCTION_NAMES_SQL)
     allowed = {name for name, is_allowed in cursor.fetchall() if is_allowed}
     for name in sorted(functions_of(text)):

@@ -179,7 +179,6 @@ def copied_table(text: str, *, own: Sequence[Descriptor] = ()) -> Copied:
 
 
 def free_table(table_id: int) -> None:
-    """Frees the names after a rollback."""
     with control_transaction() as cursor:
         _free(cursor, [table_id])
 
@@ -192,7 +191,6 @@ def free_unanswered(token: UUID) -> list[int]:
 
 
 def announce_table(table_id: int, *, who: str) -> None:
-    """Announces a committed table to the cluster."""
     with control_transaction():
         table = Table.objects.get(pk=table_id)
         ended, _ = Reservation.objects.filter(table_id=table_id).delete()

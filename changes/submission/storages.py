@@ -307,7 +307,6 @@ def _making() -> Iterator[Any]:
 
 
 def _hold_layout(cursor: Any, *, expected: int) -> None:
-    """Locks the layout until the end of the transaction."""
     cursor.execute("SELECT existing FROM storage_layout FOR UPDATE")
     if cursor.fetchone()[0] != expected:
         raise CannotChange("somebody else has added or removed a storage meanwhile: look again")

@@ -39,7 +39,6 @@ RECURSIVE = "42P17"
 
 @contextmanager
 def _submission() -> Iterator[CatalogView]:
-    """The tables and views, while no other submission runs."""
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         yield tables_ahead.catalog_view()

@@ -101,7 +101,6 @@ def _version_in(body: str) -> Descriptor:
 
 
 def _sandboxes(tables: Iterable[Newest]) -> frozenset[TableId]:
-    """Tables on which the lab may break rules."""
     return frozenset(table.table_id for table in tables if table.is_sandbox)
 
 

@@ -77,7 +77,6 @@ class Session:
         return self._connection
 
     async def _connect(self) -> psycopg.AsyncConnection[Row]:
-        """A time limit may cancel here, before anything is asked."""
         options = f"{conninfo_to_dict(self._dsn).get('options') or ''} -c transaction_timeout={SERVER_S_MAX}s"
         try:
             async with asyncio.timeout(self._request_s_max):
@@ -90,7 +89,6 @@ class Session:
             raise Unreachable(_first_line(error)) from error
 
     def abandon(self) -> None:
-        """Fails the current request."""
         if self._connection is not None and not self._connection.closed:
             shut_down(self._connection)
 

@@ -187,7 +187,6 @@ def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: flo
 
 
 def _still_waiting(leases: holdings.TableLeases) -> tuple[holdings.Waiter, ...]:
-    """They wait for the next acquisition."""
     return tuple(holdings.Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
 
 

@@ -132,7 +132,6 @@ class Uses:
         return idle
 
     def end(self, requests: Iterable[RequestId]) -> list[Pin]:
-        """These references have been released."""
         ended = [self._by_request[request] for request in requests if request in self._by_request]
         for use in ended:
             self._forget(use)

@@ -53,7 +53,6 @@ def read_facts(
 
 
 def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Work], start: float, now: float) -> float:
-    """The time of the last event."""
     moments = [start, *(mark.at for mark in marks), *(work.ended for work in works if work.ended is not None)]
     for walk in walks:
         moments += [version.published_at for version in walk.versions]

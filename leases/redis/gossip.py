@@ -61,7 +61,6 @@ def _publisher(url: str) -> Redis:
 
 
 async def listen(url: str) -> AsyncIterator[News | Look | Missed]:
-    """All news, across lost connections, until cancelled."""
     pause_s = RECONNECT_S_MIN
     while True:
         try:

@@ -31,7 +31,6 @@ class Use:
 
     @property
     def ran_out(self) -> bool:
-        """It expired."""
         return self.ended is not None and self.ended >= self.until
 
     def lasts(self, start: float) -> bool:
@@ -244,7 +243,6 @@ def thinned(seconds: Sequence[Second], most: int = SECONDS_MAX) -> tuple[Second,
 
 
 def together(seconds: Sequence[Second]) -> Second:
-    """Several seconds as one."""
     known = [value for value in (one.p50_ms for one in seconds) if value is not None]
     return Second(
         seconds[-1].at,

@@ -180,7 +180,6 @@ def _lane(
 
 
 def _span(axis: Axis, left: float, right: float) -> tuple[float, float]:
-    """Place and width, wide enough to be seen."""
     x = axis.place(left)
     return x, round(max(axis.place(right) - x, 0.15), 2)
 

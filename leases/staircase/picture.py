@@ -316,7 +316,6 @@ def most_at_once(walk: Walk) -> int:
 
 
 def _legend(walk: Walk, shown_as: Mapping[int, Look]) -> list[Json]:
-    """The element of each version's state, where several move."""
     if not any(look.of for look in shown_as.values()):
         return []
     alike = [(look, list(of)) for look, of in groupby(shown_as, key=lambda version: shown_as[version])]

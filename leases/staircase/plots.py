@@ -120,7 +120,6 @@ def rows(seconds: Sequence[Second]) -> list[Second]:
 
 
 def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
-    """The seconds between gaps."""
     found: list[list[Second]] = []
     for one in seconds:
         if not found or one.at - found[-1][-1].at > GAP_S:
@@ -130,7 +129,6 @@ def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
 
 
 def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
-    """Seconds too close on the axis are one."""
     groups: list[list[Second]] = []
     for one in stretch:
         if groups and axis.place(one.at) - axis.place(groups[-1][0].at) < WIDTH / POINTS_MAX:

@@ -45,7 +45,6 @@ class WaitingConsumer(Consumer):
         return conn
 
     def register_with_event_loop(self, hub: Any) -> None:
-        """Called on each new connection."""
         beat()
         hub.timer.call_repeatedly(EVERY_S, beat)
         super().register_with_event_loop(hub)

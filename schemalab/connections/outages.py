@@ -81,7 +81,6 @@ class Outage:
         return True
 
     def _wait(self) -> None:
-        """Without a limit."""
         began, is_first = time.monotonic(), True
         while True:
             time.sleep(PROBE_S)
@@ -109,7 +108,6 @@ class Handler(logging.StreamHandler):
 
 
 def reported_once(record: logging.LogRecord, service: str, error: BaseException) -> logging.LogRecord:
-    """The line with which an outage begins."""
     line = copy.copy(record)
     line.exc_info = line.exc_text = line.stack_info = None
     line.levelno = max(record.levelno, logging.WARNING)

@@ -49,7 +49,6 @@ def named_postmaster(locations: Locations) -> int | None:
 
 
 def ours(locations: Locations) -> list[int]:
-    """All PostgreSQL processes on this home's data."""
     return [pid for pid in psutil.pids() if _is_ours(pid, locations)]
 
 

@@ -116,7 +116,6 @@ def _private_folder(folder: Path, *, owner: pwd.struct_passwd, mode: int) -> Non
 
 
 def remove(locations: Locations) -> None:
-    """Deletes data, logs and secrets."""
     for folder in (locations.sockets, locations.base, locations.home):
         if folder.exists():
             shutil.rmtree(folder)

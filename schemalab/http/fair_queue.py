@@ -36,7 +36,6 @@ class FairQueue:
 
     @contextlib.asynccontextmanager
     async def place(self, scope: dict[str, Any]) -> AsyncIterator[None]:
-        """Waits for a place."""
         visitor, loop = self._visitor(scope), asyncio.get_running_loop()
         if self._busy[visitor] < PLACES:
             self._busy[visitor] += 1

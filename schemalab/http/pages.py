@@ -67,7 +67,6 @@ class Pages(ASGIHandler):
             self._busy -= 1
 
     def _answer(self, scope: Scope, body: IO[bytes]) -> HttpResponseBase:
-        """The answer, complete but for asynchronous streams."""
         set_script_prefix(get_script_prefix(scope))
         translation.deactivate()  # the thread's last request may have chosen others
         timezone.deactivate()

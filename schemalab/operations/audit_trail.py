@@ -128,7 +128,6 @@ def acts(wanted: ActFilter, reader: Any, most: int) -> list[Act]:
 
 
 def _of_story(wanted: ActFilter) -> QuerySet[StoryEvent]:
-    """Events that name a person."""
     named = reading.events(wanted.part).filter(payload__has_key="who")
     found = named.exclude(payload__who=None).exclude(payload__who="")
     if wanted.who:
@@ -137,7 +136,6 @@ def _of_story(wanted: ActFilter) -> QuerySet[StoryEvent]:
 
 
 def _entries(wanted: ActFilter, reader: Any) -> QuerySet[LogEntry]:
-    """Entries of the admin's log that the reader may see."""
     part = wanted.part
     every = ContentType.objects.all()
     found = LogEntry.objects.select_related("user", "content_type").filter(

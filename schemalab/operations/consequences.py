@@ -144,7 +144,6 @@ def _without(kind: str) -> tuple[str, str]:
 
 
 def does(kind: str) -> str:
-    """The task of a kind of process."""
     words = {
         "postgres": _("the store: catalog, leases, rows as pairs"),
         "redis": _("news and tasks; nothing is lost with it"),

@@ -75,7 +75,6 @@ def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime 
 
 
 def _how(lease: PastLease, names: dict[int, str], acts: Iterable[StoryEvent]) -> dict[str, str]:
-    """The end of a lease, and the person behind it."""
     for act in acts:
         if abs(act.at - lease.ended_at) <= APART and _is_of(act.payload, lease, names):
             return {"how": ENDED_BY[act.kind], "who": act.payload["who"]}

@@ -46,7 +46,6 @@ def held() -> Json:
 
 
 def every_lease() -> Json:
-    """All leases in the same order."""
     seen = _see()
     found = [_lastingly(lease) for lease in seen.ranked()]
     return {

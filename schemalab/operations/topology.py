@@ -157,5 +157,4 @@ def _hang(drawn: Picture, boxes: list[Box], *, upwards: bool) -> None:
 
 
 def as_context(facts: dict[str, Any]) -> dict[str, Any]:
-    """The context of the part."""
     return {"picture": picture(str(facts["postgresql"]), str(facts["redis"]))}

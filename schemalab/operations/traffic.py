@@ -121,7 +121,6 @@ def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None =
 
 
 def suitable_tables() -> list[str]:
-    """Names of tables for traffic."""
     tables = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of=None)
     newest = Descriptor.objects.filter(table__in=tables).order_by("table_id", "-version").distinct("table_id")
     found = []

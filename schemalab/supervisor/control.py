@@ -71,7 +71,6 @@ def obey(
     report: Report,
     begin_traffic: BeginTraffic | None = None,
 ) -> dict[str, Any]:
-    """Performs one command on this supervisor's processes."""
     command, name = request.get("command"), request.get("name", "")
     if command == "traffic" and begin_traffic is not None:
         return _traffic(request.get("run"), begin_traffic)

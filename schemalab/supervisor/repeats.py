@@ -13,7 +13,6 @@ class Repeats:
         self._times = 0
 
     def hear(self, line: str) -> list[str]:
-        """The lines to show after this one."""
         shape = NUMBERS.sub("0", line)
         if shape == self._shape and shape.strip():
             self._times += 1
@@ -23,6 +22,5 @@ class Repeats:
         return [*ended, line]
 
     def end(self) -> list[str]:
-        """The lines still to show."""
         more, self._times, self._shape = self._times - SHOWN_MAX, 0, ""
         return [f"{COUNT}{more} more such lines"] if more > 0 else []

@@ -32,7 +32,6 @@ class Terminal:
         return self._is_terminal and not self._stream.isatty()
 
     def keep(self, name: str, line: str) -> None:
-        """Errors of the disk end nothing."""
         try:
             self._file(name).write(plain(line) + "\n")
         except OSError as error:

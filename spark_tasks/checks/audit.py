@@ -173,7 +173,6 @@ def unaccounted(judge: Judge) -> Iterator[KeyRange]:
 
 
 def first_words(report: Report) -> str:
-    """The report in words."""
     judged = f"{report.table} at version {' and '.join(map(str, report.versions))}"
     counts = f"{counted(report.rows, 'row')}, {counted(report.pairs, 'pair')}"
     size = f"{counts}, one snapshot held for {report.snapshot_s} s"

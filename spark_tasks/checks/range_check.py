@@ -86,7 +86,6 @@ class Judge:
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """Those beside the one that is read."""
         if self.only is not None:
             return self.only.placements_of(self.descriptor)
         return tuple(p for p in self.descriptor.placements if p.state not in (State.ABSENT, State.PUBLIC))

@@ -30,7 +30,6 @@ def first(connection: Connection, descriptor: Descriptor, storages: Iterable[int
 
 
 def _existing(descriptor: Descriptor, storages: Iterable[int]) -> tuple[str, dict[str, Any]]:
-    """k of the existence pairs on several storages."""
     start = prefix(descriptor, descriptor.placement.id)
     live = " UNION ALL ".join(
         f"SELECT k FROM {kv(storage, descriptor.table_id)} WHERE k >= %(low)b AND k < %(high)b"

@@ -246,7 +246,6 @@ def tries(what: str) -> Iterator[int]:
 
 
 def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]:
-    """Numbers of attempts, with doubling pauses."""
     pause_s = first_s
     for attempt in range(tries_max):
         if attempt:

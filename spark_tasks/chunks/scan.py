@@ -131,7 +131,6 @@ def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, co
 def _read(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
 ) -> StoredRows:
-    """The rows, whatever the lengths."""
     pairs = _pairs(connection, descriptor, key_range, columns)
     assert pairs is not None, "nothing is too long"
     return rows_of_pairs(pairs, columns, asking(connection))

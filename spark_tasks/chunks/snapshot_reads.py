@@ -145,7 +145,6 @@ class Sample:
         return [key for (key,) in cursor.fetchall()]
 
     def in_all(self, seen: int) -> int:
-        """The extrapolated number in the whole table."""
         return int(seen * 100.0 / self.percent)
 
     def bytes_of(self, columns: Iterable[ColumnId]) -> int:

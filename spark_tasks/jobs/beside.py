@@ -29,7 +29,6 @@ class Beside:
             self.feedback.lead_on(Verdict.from_json(felt), now)
 
     def look(self, nodes: Sequence[str], target: Target, transactions: int, now: float) -> dict[str, Any]:
-        """The columns of the run's pulse."""
         self.traffic.hear(transactions, now)
         heard = beats.read(self.redis, nodes)
         if heard:

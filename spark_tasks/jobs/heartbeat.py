@@ -33,7 +33,6 @@ class Heartbeat:
         self._thread.join(timeout=END_S_MAX)
 
     def _run(self) -> None:
-        """Reconnects at the next beat after an error."""
         connection: Connection | None = None
         is_last = False
         while True:

@@ -64,7 +64,6 @@ def _begin(job: LoadJob) -> None:
 
 
 def _announce_end(job: LoadJob) -> None:
-    """With the exact number."""
     LoadJob.objects.filter(pk=job.pk).update(rows_done=Greatest("rows_done", _rows_done(job)))
     ended = LoadJob.objects.get(pk=job.pk)
     if ended.state == RunState.DONE:

@@ -138,7 +138,6 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _plain(name: str, column: pa.Array) -> pa.Array:
-    """A column in a type of ours or as texts."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):

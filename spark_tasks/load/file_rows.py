@@ -78,7 +78,6 @@ def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int
 
 
 def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
-    """The rows with derived values."""
     put = [c for c in derived_columns(descriptor) if rule(c.kind, c.state).insert is Write.PUT]
     try:
         derived = {c.id: derived_values(descriptor, c, rows) for c in put}
@@ -131,7 +130,6 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
 
 
 def _refuse_beyond(column: Column, length: int, values: pa.Array, first: int) -> None:
-    """Whole numbers that the narrower type of the column lacks."""
     limit = limit_of(column.type, length)
     is_beyond = pc.fill_null(pc.or_(pc.less(values, -limit), pc.greater_equal(values, limit)), False)
     if pc.any(is_beyond).as_py():
@@ -167,7 +165,6 @@ def _read(column: Column, given: pa.Array, first: int) -> pa.Array:
 
 
 def _arrays(column: Column, given: pa.Array, first: int) -> pa.Array:
-    """The lists of a file as arrays."""
     element = column.type.element
     if element is None:
         raise CannotLoad(f"column {column.name} of the file is of type {given.type}, which only an array takes")

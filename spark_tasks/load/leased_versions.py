@@ -77,5 +77,4 @@ class Pins:
 
 
 def enforced_foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
-    """Foreign keys that new rows must obey."""
     return enforced(descriptor.foreign_keys)

@@ -109,7 +109,6 @@ class DeleteKeys:
         return {"kv": kv(key_range.storage, self.table_id), "key": key_sql(self.table_id)}
 
     def _values(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
-        """Values of the columns in the next blocks, with tombstones."""
         # the block at which a walk goes on; the first, where there is no mark
         first = 0 if reached is None else int(BLOCK.unpack(reached)[0])
         last = first + max(1, size // PAIRS_PER_BLOCK)
@@ -172,7 +171,6 @@ class DeleteRows:
 
     @property
     def _columns(self) -> list[ColumnId]:
-        """Existence, and columns on which entries depend."""
         sources = (source_columns(self.descriptor, index) for index in self._indexes)
         return sorted({EXISTS}.union(*sources) - set(self.descriptor.primary_key))
 

@@ -32,7 +32,6 @@ frozen; it is over once no snapshot is older than the row that says so. Only its
 
 
 def drop_storage_of_dropped_tables() -> list[int]:
-    """Returns the tables that were removed."""
     with connection.cursor() as cursor:
         cursor.execute(LEFT, [TABLES_AT_ONCE])
         found = [table_id for (table_id,) in cursor.fetchall()]

@@ -81,7 +81,6 @@ class Repair:
         raise RuntimeError(f"the entry of {words} in index {index.name}: {TRIES_MAX} tries met other transactions")
 
     def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
-        """Reads the row again, which may need no entry now."""
         row = self._read(connection, index, row_key)
         entry = None if row is None else entry_now(self.descriptor, self.descriptor.placement, index, row)
         if row is None or entry is None:

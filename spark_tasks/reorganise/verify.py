@@ -155,6 +155,5 @@ def why_failed(found: Finding) -> str:
 
 
 def _offender(why: str, breaks: str) -> str:
-    """The row alone, when the rest follows from its values."""
     row, found, rest = why.partition(breaks)
     return row if found and (not rest or rest.startswith(": ")) else why

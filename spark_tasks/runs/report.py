@@ -51,7 +51,6 @@ class Finding:
         return [one | {"total": self.count_of(one["clause"], one["element"])} | least for one in self.violations]
 
     def lacks(self, index_id: int, row_key: bytes) -> None:
-        """No row has this row's unique entry."""
         if len(self.lacking) < LACKING_MAX:
             self.lacking.append((index_id, row_key.hex()))
 
@@ -78,7 +77,6 @@ def count(counts: dict[str, int], name: object, more: int) -> None:
 
 
 def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first violations of each kind."""
     kept: list[dict[str, Any]] = []
     named: Counter[tuple[str, str]] = Counter()
     for violation in sorted(violations, key=lambda v: (v["clause"], v["element"], v["key"], v["storage"], v["why"])):
@@ -90,7 +88,6 @@ def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def gather(findings: Iterable[dict[str, Any]]) -> Finding:
-    """One finding of many."""
     total = Finding()
     for finding in findings:
         total.merge(Finding(**finding))

@@ -31,13 +31,11 @@ class Demands:
 
     @property
     def columns_read(self) -> frozenset[ColumnId]:
-        """The columns to read, entries apart."""
         read = {column.id for column in (*self.values, *self.not_null)}
         return frozenset(read.union(*map(reads, (*self.constraints, *self.foreign_keys))))
 
     @property
     def tables_read(self) -> frozenset[TableId]:
-        """The referenced tables."""
         return frozenset(one.references for one in self.foreign_keys if one.references is not None)
 
 

@@ -57,7 +57,6 @@ class Rate:
 
     @property
     def _gap_s(self) -> float:
-        """The longest recent gap, or that of the throttle."""
         steps = list(zip(self._window, list(self._window)[1:], strict=False))
         throttled = 0.0
         if self.rows_per_s_max:

@@ -90,7 +90,6 @@ def submit_arguments(scratch: Path, secret: str) -> str:
 
 
 def escaped(value: str) -> str:
-    """A value in a Java properties file."""
     return "".join(c if c.isalnum() and c.isascii() else f"\\u{ord(c):04x}" for c in value)
 
 

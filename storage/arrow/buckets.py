@@ -94,7 +94,6 @@ def strcrc32(texts: pa.Array, buckets: int) -> pa.Array:
 
 
 def storage_of(bucket: pa.Array, *, storages: int, buckets: int) -> pa.Array:
-    """The storage of each bucket."""
     return pc.add(pc.divide(pc.multiply(pc.subtract(bucket, 1), storages), buckets), 1).cast(pa.int32())
 
 

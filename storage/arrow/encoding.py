@@ -116,14 +116,12 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
 
 
 def encode_value(sql_type: SqlType, column: pa.Array) -> pa.Array:
-    """Each value's bytes in a column's pair."""
     if sql_type not in LEFT_OUT:
         return encode(sql_type, column)
     return pc.if_else(column.is_valid(), join(WHOLE_VALUE, column.fill_null(b"")), pa.scalar(NULL, pa.binary()))
 
 
 def key_of(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
-    """Values as they stand in keys."""
     if sql_type not in LEFT_OUT:
         return encoded
     is_whole = pc.equal(pc.binary_slice(encoded, 0, 1), pa.scalar(WHOLE_VALUE, pa.binary()))
@@ -215,7 +213,6 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
 
 
 def _payloads(sql_type: SqlType, column: pa.Array) -> bytes:
-    """The payload bytes of all rows, those of NULLs included."""
     size, count = PAYLOAD_BYTES[sql_type], len(column)
     if sql_type is SqlType.BOOLEAN:
         return _raw(column.cast(pa.uint8()), count)

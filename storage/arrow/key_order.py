@@ -44,7 +44,6 @@ def _words(keys: pa.Array) -> list[pa.Array]:
 
 
 def _alike(keys: pa.Array) -> int:
-    """The length of the keys' common beginning."""
     bounds = pc.min_max(keys)
     first, last = bounds["min"].as_py(), bounds["max"].as_py()
     return next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))

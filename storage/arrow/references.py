@@ -78,7 +78,6 @@ def _tails(
 
 
 def _in_order(referenced: Descriptor, index: Index | None, given: dict[ColumnId, pa.Array]) -> list[pa.Array]:
-    """The values in the order of the referenced key."""
     if index is None:
         return [given[column] for column in referenced.primary_key]
     return [inverted(given[part.column]) if part.descending else given[part.column] for part in index.columns]

@@ -271,7 +271,6 @@ def _why(owner: _Owner, home: Home, found: str) -> str:
 
 
 def _stray_slots(descriptor: Descriptor, home: Home, key: bytes, stored: Stored) -> Iterator[Slot]:
-    """Pairs of the row that no element explains."""
     start = prefix(descriptor, home.placement.id) + key
     known = {EXISTS, *(column.id for column in descriptor.stored_columns if column.state is not State.ABSENT)}
     for pair, places in stored.items():

@@ -42,7 +42,6 @@ def constraint_violations(descriptor: Descriptor, row: StoredRow) -> list[Broken
 
 
 def _nulls(descriptor: Descriptor, row: StoredRow) -> Iterator[Broken]:
-    """NULLs in NOT NULL columns."""
     for column in descriptor.stored_columns:
         if column.not_null and column.state is State.PUBLIC and _is_null(descriptor, row, column):
             why = Sentence("has NULL in {column}, which is NOT NULL", column=column.name)

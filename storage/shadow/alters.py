@@ -61,7 +61,6 @@ class Step:
 
 
 def script(steps: Iterable[Step]) -> list[str]:
-    """Statements that leave out what PostgreSQL refuses."""
     return [step.sql if step.piece is None else f"DO {literal(_or_nothing(step))}" for step in steps]
 
 
@@ -185,7 +184,6 @@ class Alters:
             self._add_reference(table, reference)
 
     def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[Step]:
-        """Statements about columns, between those about their dependents."""
         old, new, was, name = pair.old, pair.new, quoted(pair.old.name), quoted(pair.new.name)
         if old.name != new.name:
             self.renames.append(Rename("ALTER TABLE", old.name, new.name))
@@ -388,7 +386,6 @@ class Alters:
 
 
 def view_sql(view: ShownView, *, is_new: bool, query: str = "") -> list[str]:
-    """The statements that make a view."""
     name, columns = quoted(view.name), ", ".join(quoted(column.name) for column in view.columns)
     made = f"CREATE {'' if is_new else 'OR REPLACE '}VIEW {name} ({columns}) AS {query or view.query}"
     read = [f"SET LOCAL timezone = {literal(view.zone)}", f"SET LOCAL datestyle = 'ISO, {view.order}'"]
@@ -403,7 +400,6 @@ def placeholder_sql(types: Sequence[str], why: str) -> str:
 
 
 def _in_order(views: Mapping[int, ShownView]) -> Iterator[ShownView]:
-    """Each view behind those that it reads."""
     left = dict(views)
     while left:
         ready = [view for view in left.values() if not view.views & left.keys()]

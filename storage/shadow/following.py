@@ -63,7 +63,6 @@ def catch_up(store: str, shadow: str) -> Position:
 
 
 def rebuild(store: str, shadow: str) -> Position:
-    """Makes everything again, with new oids."""
     with database.opened(store, shadow) as connection:
         connection.execute("DROP SCHEMA public CASCADE")
         connection.execute("CREATE SCHEMA public")

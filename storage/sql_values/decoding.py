@@ -181,7 +181,6 @@ def _span(data: str, start: int) -> str:
 
 
 def _interval(data: str, start: int) -> str:
-    """Months and days, then the span."""
     months, days = signed_32(data, start), signed_32(data, start + intervals.FIELD_BYTES)
     of_days = f"{intervals.DAY} * ({cast(days, 'numeric')} + {intervals.DAYS_PER_MONTH} * {cast(months, 'numeric')})"
     micros = cast(f"{_span(data, start + intervals.FIELDS_BYTES)} - {of_days}", "int8")

@@ -36,7 +36,6 @@ def typed(expression: str, sql_type: SqlType, length: int | None = None) -> str:
 
 
 def constant(data: bytes) -> str:
-    """Bytes, whatever standard_conforming_strings is."""
     return rf"E'\\x{data.hex()}'::pg_catalog.bytea"
 
 
@@ -56,6 +55,5 @@ def joined(*pieces: str) -> str:
 
 
 def inverted(data: str) -> str:
-    """Every bit flipped."""
     digits = call("encode", data, "'hex'")
     return call("decode", call("translate", digits, "'0123456789abcdef'", "'fedcba9876543210'"), "'hex'")

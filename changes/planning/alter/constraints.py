@@ -72,7 +72,6 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
 
 
 def refuse_second_key(sketch: Sketch, position: Position) -> None:
-    """Refuses a second primary key."""
     added = (one for one in (*sketch.new.values(), *sketch.used.values()) if isinstance(one, Index) and one.primary)
     index = sketch.base.declared_index
     is_kept = index is not None and not sketch.drops(index)

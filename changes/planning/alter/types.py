@@ -105,7 +105,6 @@ def set_type(sketch: Sketch, action: SetType) -> None:
 
 
 def _rounding(column: Column, twin: Column) -> list[str]:
-    """Warnings about values that lose digits of their seconds."""
     if twin.type not in MOMENTS or twin.length is None or column.type is SqlType.DATE:
         return []
     if column.type in MOMENTS and column.length is not None and column.length <= twin.length:

@@ -138,6 +138,5 @@ def announcement(plan: Plan, seconds: float) -> list[str]:
 
 
 def psql_program() -> str:
-    """The psql that came with the packages."""
     bundled = Path(sys.prefix) / "bin" / "psql"
     return str(bundled.relative_to(Path.cwd()) if bundled.is_relative_to(Path.cwd()) else bundled)

@@ -134,9 +134,7 @@ def test_a_tombstone_hides_what_was_removed() -> None:
 def test_a_second_placement_has_pairs_of_its_own_and_says_where() -> None:
     by_note = Placement(PlacementId(2), (NOTE,), state=W, filling=True)
     descriptor = table(placements=(Placement(PlacementId(1)), by_note))
-    shown = row_shown(
-        descriptor, encoding.encode(SqlType.BIGINT, 1), put(descriptor, row_of(1, "tea")), LAYOUT
-    )
+    shown = row_shown(descriptor, encoding.encode(SqlType.BIGINT, 1), put(descriptor, row_of(1, "tea")), LAYOUT)
     assert [(home.columns, home.values) for home in shown.homes] == [("id", "1"), ("note", "tea")]
     second = [slot for slot in shown.slots if slot.placement == 2]
     assert {slot.why for slot in second} == {"placement not used"}
