@@ -1,10 +1,9 @@
-"""Answers that are kept: the same model under the same rules is not explored twice.
+"""Stored answers: the same model under the same rules is explored once.
 
     $SCHEMALAB_HOME/explored/<rules>/<model>.json        as `manage.py explore --json` prints it
 
-Only proofs and counterexamples are kept: a spent budget says something about that day, not about the model. When any
-rule changes, the folder's name does (`lab.explorer.fingerprint`), and answers of before are forgotten. A file that
-cannot be read counts as none; one that cannot be written is not missed.
+Only proofs and counterexamples are stored. A change of any rule changes the folder's name (`lab.explorer.fingerprint`).
+A file that cannot be read is ignored, one that cannot be written is skipped.
 """
 
 import json
@@ -26,7 +25,6 @@ FOLDER = "explored"
 
 
 def known_answer(home: Path, model: Model) -> Answer | None:
-    """The answer that was found for this model before."""
     try:
         body = json.loads(_file(home, model).read_text(encoding="utf-8"))
         return _answer(model, body) if body["model"] == json.loads(json.dumps(model.to_json())) else None
@@ -35,7 +33,7 @@ def known_answer(home: Path, model: Model) -> Answer | None:
 
 
 def keep(home: Path, answer: Answer) -> None:
-    """For whoever asks next; answers under other rules go."""
+    """Stores an answer, and deletes answers under other rules."""
     if answer.verdict is Verdict.UNKNOWN:
         return
     file = _file(home, answer.model)
@@ -53,7 +51,7 @@ def _file(home: Path, model: Model) -> Path:
 
 
 def _answer(model: Model, body: dict[str, Any]) -> Answer:
-    """The answer that was written; its steps are taken again, so a counterexample that no longer is one is left out."""
+    """Takes the stored steps again, so that an outdated counterexample is not returned."""
     plain = Plain(effects_of(model))
     steps = parse(plain, [step["id"] for step in body["counterexample"]])
     return Answer(

@@ -1,8 +1,4 @@
-"""The rules that a proof is about: the text of all the code that the explorer runs.
-
-An answer that was stored is an answer about that code. When a rule changes, however little, old
-answers say nothing any more; so their keys carry this fingerprint.
-"""
+"""The text of all the code that the explorer runs, as a key of stored answers: a proof is about that code."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""The lanes of a sequence diagram: who takes a step, and whom it concerns.
-
-n1  n2  executor  fill  versions  store (or child, parent)
-"""
+"""The lanes of a sequence diagram: n1, n2, executor, fill, versions, store (or child, parent)."""
 
 from lab.explorer.spaces.fill import Step
 
@@ -10,7 +7,7 @@ WRITES = frozenset({"clear", "purge", "delete", "remove"})
 
 
 def ends(step: Step, store: str) -> tuple[str, str]:
-    """The lanes from which and to which a step is drawn, "" for nowhere; `store` is that of the table it is about."""
+    """The lanes from which and to which a step is drawn, "" for nowhere; `store` is that of its table."""
     match step:
         case ("given", *_):
             return EXECUTOR, store
@@ -36,6 +33,5 @@ def ends(step: Step, store: str) -> tuple[str, str]:
 
 
 def actor_of(step: Step) -> str:
-    """The actor of the step: a node, the fill or the executor."""
     first = str(step[0])
     return first if first == FILL or (len(step) > 1 and first[0] == "n") else EXECUTOR

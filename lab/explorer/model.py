@@ -1,20 +1,17 @@
 """A model: one element or several on their way through states, and the rules that are left out.
 
-    index   absent, delete-only, write-only, public     2 nodes, 2 rows, 2 values,
-            any number of operations, two live versions, fence on, nothing left out
+    index                   absent, delete-only, write-only, public
+    optional column + index absent+absent, delete-only+delete-only, write-only+write-only, public+public
+    foreign key             absent+absent, write-only+write-only, public+public     (the child's, the parent's)
 
-    optional column + index      absent+absent, delete-only+delete-only, write-only+write-only, public+public
-    foreign key                  absent+absent, write-only+write-only, public+public     (the child's, the parent's)
-
-A model is a value: its JSON is what a link holds, its hash tells whether a link still
-means the same.
+A model is a value: its JSON is what a link holds, its hash tells whether a link still means the same.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -62,7 +59,7 @@ CRASHES = Text("1 crash"), Text("{n} crashes")
 
 
 class BadModel(ValueError):
-    """A model that cannot be explored; says which part and what would be right. Pages say `why`."""
+    """A model that cannot be explored; says which part and what would be right. Pages show `why`."""
 
     def __init__(self, why: Text | str) -> None:
         super().__init__(str(why))
@@ -71,8 +68,6 @@ class BadModel(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The configuration of one exploration."""
-
     kind: Kind
     stages: tuple[Stage, ...]
     broken: frozenset[Broken] = frozenset()
@@ -134,11 +129,36 @@ class Model:
 
     def __post_init__(self) -> None:
         _check_kinds(self.kinds)
-        if self.foreign_key and (self.check or not _is_linked(self.kinds)):
+        if self.foreign_key and (
+            self.check
+            or not (
+                self.kinds[-1] is Kind.CONSTRAINT
+                and (len(self.kinds) == 1 or (len(self.kinds) == 2 and self.kinds[0].is_user_column))
+            )
+        ):
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_itself(self)
         _check_widths(self)
-        _check_stages(self)
+        stages, walkers = self.stages, self.walkers
+        if len(stages) < 2 and not self.tiles:
+            raise BadModel(Text("a model has at least two versions, such as absent,delete-only"))
+        if len(stages) > STAGES_MAX:
+            raise BadModel(Text("a model has at most {most} versions, not {n}", {"most": STAGES_MAX, "n": len(stages)}))
+        for stage in stages:
+            if len(stage) != len(walkers):
+                values: Values = {"text": stage_name(stage), "form": _form(self)}
+                raise BadModel(Text("{text}: a version of this model is {form}", values))
+            if self.has_placements and State.PUBLIC not in stage:
+                raise BadModel(f"{stage_name(stage)}: rows are read in one placement at least, the public one")
+            for kind, state in zip(walkers, stage, strict=True):
+                try:
+                    rule(kind, state)
+                except UndefinedState as error:
+                    raise BadModel(str(error)) from error
+        for before, after in pairwise(stages):
+            if before == after and not self.widths:
+                twice: Values = {"text": stage_name(before)}
+                raise BadModel(Text("{text} stands twice in a row: a version differs from the one before", twice))
         _check_coordination(self)
         _check_storages(self)
         if self.late_enter and (self.foreign_key or not self.by_leases_alone):
@@ -165,7 +185,7 @@ class Model:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of all its elements, in the order of a stage."""
+        """The kinds of all elements, in the order of a stage."""
         return (self.kind, *self.also)
 
     @property
@@ -174,24 +194,23 @@ class Model:
 
     @property
     def coordinations(self) -> tuple[Coordination, ...]:
-        """The coordination of each table: one word is for both."""
+        """The coordination of each table; one word means both."""
         found = tuple(map(Coordination, self.coordination.split("+")))
         return found * 2 if len(found) == 1 else found
 
     @property
     def by_leases_alone(self) -> bool:
-        """True where every table is coordinated by leases alone, as is usual."""
         return set(self.coordinations) == {Coordination.LEASE}
 
     @property
     def storage_counts(self) -> tuple[int, int]:
-        """The storages of the old and of the new placement; 0: as many as the cluster began with."""
+        """The storages of the old and the new placement; 0: as many as the cluster began with."""
         before, after = self.storages.split("+") if self.storages else ("0", "0")
         return int(before), int(after)
 
     @property
     def storages_there(self) -> int:
-        """The storages of the model's cluster: one where nothing depends on where rows lie."""
+        """The storages of the model's cluster: one if nothing depends on where rows lie."""
         return max(*self.storage_counts, 2) if self.has_placements else 1
 
     @property
@@ -203,7 +222,6 @@ class Model:
 
     @property
     def kind_name(self) -> str:
-        """Its kinds in words: "optional column + index"."""
         kinds = [kind.value for kind in self.kinds]
         if self.foreign_key:
             kinds[-1] = FOREIGN_KEY
@@ -216,7 +234,7 @@ class Model:
 
     @property
     def bounds(self) -> Text:
-        """The sizes a verdict holds for."""
+        """The sizes for which a verdict holds."""
         operations = _counted(OPERATIONS, self.operations)
         sizes = [
             _counted(NODES, self.nodes),
@@ -253,7 +271,11 @@ class Model:
         return (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
-        body = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages" and not _is_unsaid(self, f)}
+        body = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name != "stages" and not (f.name in UNSAID and getattr(self, f.name) == f.default)
+        }
         return (
             body
             | {
@@ -267,7 +289,7 @@ class Model:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex characters that change when the model does."""
+        """Sixteen hex characters that change with the model."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -276,12 +298,8 @@ UNSAID = ("coordination", "storages", "late_enter", "tiles", "widths")
 same."""
 
 
-def _is_unsaid(model: Model, one: Field[Any]) -> bool:
-    return one.name in UNSAID and getattr(model, one.name) == one.default
-
-
 def model_in(text: str) -> Model:
-    """The model that somebody wrote as JSON. Raises `BadModel`."""
+    """The model in a JSON text. Raises `BadModel`."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -290,14 +308,25 @@ def model_in(text: str) -> Model:
 
 
 def from_json(body: Any) -> Model:
-    """The model that `to_json` wrote. Raises `BadModel`."""
+    """Raises `BadModel`."""
     if not isinstance(body, Mapping):
         raise BadModel("this is no model: a model is a JSON object")
     known = {f.name for f in fields(Model)} - {"stages"} | {"road"}
     unknown = sorted(set(body) - known)
     if unknown:
         raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
-    _check_types(body)
+    if not isinstance(body.get("kind"), str):
+        raise BadModel("a model has a kind, such as index")
+    if "road" not in body:
+        raise BadModel('a model has versions, by the name "road", such as ["absent", "delete-only", "public"]')
+    for name in ("road", "also", "broken", "tiles"):
+        value = body.get(name, [])
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise BadModel(f"{name} is a list of names")
+    for one in fields(Model):
+        value = body.get(one.name, one.default)
+        if isinstance(one.default, bool | int | str) and type(value) is not type(one.default):
+            raise BadModel(f"a {one.name} is {_TYPES[type(one.default)]}, not {str(value)[:40]}")
     return Model(
         **{
             **{name: value for name, value in body.items() if name != "road"},
@@ -313,22 +342,6 @@ def from_json(body: Any) -> Model:
 _TYPES = {bool: "true or false", int: "a number", str: "text"}
 
 
-def _check_types(body: Mapping[str, Any]) -> None:
-    """A number where a number stands, and so on: JSON says nothing of it."""
-    if not isinstance(body.get("kind"), str):
-        raise BadModel("a model has a kind, such as index")
-    if "road" not in body:
-        raise BadModel('a model has versions, by the name "road", such as ["absent", "delete-only", "public"]')
-    for name in ("road", "also", "broken", "tiles"):
-        value = body.get(name, [])
-        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-            raise BadModel(f"{name} is a list of names")
-    for one in fields(Model):
-        value = body.get(one.name, one.default)
-        if isinstance(one.default, bool | int | str) and type(value) is not type(one.default):
-            raise BadModel(f"a {one.name} is {_TYPES[type(one.default)]}, not {str(value)[:40]}")
-
-
 def kind_named(text: str) -> Kind:
     """An element kind by its name, with spaces or hyphens."""
     for kind in Kind:
@@ -338,7 +351,7 @@ def kind_named(text: str) -> Kind:
 
 
 def kinds_described(text: str) -> dict[str, Any]:
-    """The fields of a model that "optional-column+index", or "optional-column+foreign-key", gives."""
+    """The fields of a model for "optional-column+index", or "optional-column+foreign-key"."""
     parts = text.replace("-", " ").split("+")
     if text.replace("-", " ").strip() == SELF_REFERENCE:
         return {"kind": Kind.CONSTRAINT, "also": (), "refers_to_itself": True}
@@ -350,7 +363,6 @@ def kinds_described(text: str) -> dict[str, Any]:
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
-    """The kinds of "optional-column+index"."""
     return tuple(kind_named(part) for part in text.split("+"))
 
 
@@ -414,29 +426,6 @@ def _check_tiles(model: Model) -> None:
         raise BadModel("a plan in order is neither a pair nor the planner's")
 
 
-def _check_stages(model: Model) -> None:
-    stages, walkers = model.stages, model.walkers
-    if len(stages) < 2 and not model.tiles:
-        raise BadModel(Text("a model has at least two versions, such as absent,delete-only"))
-    if len(stages) > STAGES_MAX:
-        raise BadModel(Text("a model has at most {most} versions, not {n}", {"most": STAGES_MAX, "n": len(stages)}))
-    for stage in stages:
-        if len(stage) != len(walkers):
-            values: Values = {"text": stage_name(stage), "form": _form(model)}
-            raise BadModel(Text("{text}: a version of this model is {form}", values))
-        if model.has_placements and State.PUBLIC not in stage:
-            raise BadModel(f"{stage_name(stage)}: rows are read in one placement at least, the public one")
-        for kind, state in zip(walkers, stage, strict=True):
-            try:
-                rule(kind, state)
-            except UndefinedState as error:
-                raise BadModel(str(error)) from error
-    for before, after in pairwise(stages):
-        if before == after and not model.widths:
-            twice: Values = {"text": stage_name(before)}
-            raise BadModel(Text("{text} stands twice in a row: a version differs from the one before", twice))
-
-
 def _check_widths(model: Model) -> None:
     if not model.widths:
         return
@@ -487,10 +476,6 @@ def _form(model: Model) -> str:
         return f"{column}child's+parent's, such as {'public+' if column else ''}write-only+write-only"
     many = len(model.kinds)
     return "a single state" if many == 1 else f"{many} states with + between them, one for each"
-
-
-def _is_linked(kinds: tuple[Kind, ...]) -> bool:
-    return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0].is_user_column))
 
 
 def _counted(words: tuple[Text, Text], n: int) -> Text:

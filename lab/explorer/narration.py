@@ -1,10 +1,7 @@
-"""A trace in sentences.
+"""A trace in sentences, as `Text`s that pages can translate.
 
     n1 leases v2: by_a is delete-only
     n2 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a is absent: the entry 1 of row 1 stays
-
-A pure function of the trace: text, JSON and pictures are made of it. Sentences are `Text`, so that pages can put them
-into another language.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +63,7 @@ ELEMENTS: Mapping[str, Text] = {
 
 
 def narrate(plain: Plain, steps: Sequence[Step]) -> list[Text]:
-    """One sentence for each step. The steps must be possible, one after the other."""
+    """One sentence for each step. Raises `Impossible`."""
     narrator = narrator_of(plain)
     config, sentences = plain.start(), []
     for step in steps:
@@ -81,13 +78,10 @@ def narrator_of(plain: Plain) -> "Narrator":
 
 
 def element_text(name: str) -> Text:
-    """The name of a model's element."""
     return ELEMENTS.get(name) or Text("{name}", {"name": name})
 
 
 class Narrator:
-    """Words for one model."""
-
     def __init__(self, plain: Plain) -> None:
         self.plain, self.effects = plain, plain.effects
         self.model, self.names = plain.model, [element_text(name) for name in names_of(plain.model)]
@@ -230,7 +224,7 @@ class Narrator:
         return Text("{who} puts row {rows}: {changes}", {**values, "changes": self._changes(before, after)})
 
     def chunk_text(self, chunk: int) -> Text:
-        """The pairs that a worker of the fill has in hand."""
+        """The pairs that a worker of the fill has read."""
         ops = self.effects.chunks[chunk] if chunk >= 0 else ()
         pairs = [self._pair_words(self.effects.name_of(op.key), op.value) for op in ops]
         return Text("{pairs} is to be put", {"pairs": joined(pairs)}) if pairs else Text("there is nothing to put")
@@ -248,7 +242,6 @@ class Narrator:
         return {(home, key): value for home, items in enumerate(pairs) for key, value in items}
 
     def _changes(self, before: Config, after: Config) -> Text:
-        """The difference in the store, in words."""
         old, new = self._pairs(before), self._pairs(after)
         parts = []
         for slot in sorted(old.keys() | new.keys()):
@@ -272,7 +265,7 @@ class Narrator:
                 yield part_of(self.model, self.effects.name_of(slot[1]))
 
     def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[tuple[int, Text]]:
-        """Pairs of an element that belong to the row a statement removed or changed, and are as they were."""
+        """Pairs that a statement should have removed or changed, and did not."""
         if statement[0] == INSERT:
             return
         old, new = self._pairs(before), self._pairs(after)
@@ -291,7 +284,12 @@ class Narrator:
 
     def _pair_of(self, name: PairName, value: bytes | None) -> Text:
         if name.index != PRIMARY:
-            return self._entry_words(name, value)
+            assert name.values is not None
+            owner = name.row_key if name.row_key is not None else value
+            entry = Text("the entry {value}", {"value": _value_of(name.values)})
+            if len(self.effects.widest.indexes) > 1:
+                entry = Text("{entry} of {index}", {"entry": entry, "index": INDEX_NAMES[name.index]})
+            return entry if owner is None else Text("{entry} of row {row}", {"entry": entry, "row": _number(owner)})
         assert name.row_key is not None
         row = _number(name.row_key)
         if name.column == EXISTS:
@@ -300,14 +298,6 @@ class Narrator:
         if name.column == TWIN:
             return Text("the twin's {value} of row {row}", {"value": held, "row": row})
         return Text("{value} of row {row}", {"value": held, "row": row})
-
-    def _entry_words(self, name: PairName, value: bytes | None) -> Text:
-        assert name.values is not None
-        owner = name.row_key if name.row_key is not None else value
-        entry = Text("the entry {value}", {"value": _value_of(name.values)})
-        if len(self.effects.widest.indexes) > 1:
-            entry = Text("{entry} of {index}", {"entry": entry, "index": INDEX_NAMES[name.index]})
-        return entry if owner is None else Text("{entry} of row {row}", {"entry": entry, "row": _number(owner)})
 
     def _descriptor(self, config: Config, version: int, table: int = 0) -> Descriptor:
         return self.effects.program.descriptor(self.plain.stops[config.stop], version, table)
@@ -327,7 +317,7 @@ class Narrator:
 
 
 class _LinkedNarrator(Narrator):
-    """Words for two tables and the foreign key between them."""
+    """Sentences about two tables and the foreign key between them."""
 
     def _given(self, rows: Sequence[object]) -> list[Text]:
         there = zip(self.effects.subjects, rows, strict=True)
@@ -370,7 +360,6 @@ class _LinkedNarrator(Narrator):
         return listed([*self._column_words(config, use), link])
 
     def _column_words(self, config: Config, use: Use) -> list[Text]:
-        """The state of the column that refers, where it moves."""
         if len(self.model.kinds) == 1:
             return []
         child = self._descriptor(config, use[CHILD])
@@ -415,7 +404,6 @@ def _given_row(row: int, value: object) -> Text:
 
 
 def width_text(name: Text, width: Text) -> Text:
-    """The type of a whole number on its way to a wider one."""
     return Text("{element} has the {width} type", {"element": name, "width": width})
 
 
@@ -443,7 +431,7 @@ def statement_text(statement: Statement) -> Text:
 
 
 def request_text(statement: Statement) -> Text:
-    """A client's request as a button asks for it: "delete row 1"."""
+    """A client's request on a button: "delete row 1"."""
     what, _, other = statement
     values: Values = {"row": row_text(row_of(statement))}
     if what in (DELETE, DELETE_PARENT):
@@ -458,7 +446,7 @@ def request_text(statement: Statement) -> Text:
 
 
 def _key_text(what: str, key: int) -> Text:
-    """The new key of a row, or of a parent: what refers to a parent has its key as a value."""
+    """The new key of a row, or of a parent, whose key is a value."""
     return Text("{value}", {"value": key}) if what == MOVE_PARENT else Text("{row}", {"row": key})
 
 

@@ -1,26 +1,19 @@
 """The proof of an actual plan: its own steps and its own steps back, on the model's small tables.
 
-The planner's descriptors are the user's table; a proof is about the order of states and
-reorganisations, which is the same whatever the columns are called. So each step of the plan
-is taken on the model's table, with the elements in the states that the plan gives them.
-
-A plan of several elements is proved part by part, each along the whole plan:
+A proof is about the order of states and reorganisations, whatever the columns are called. So each step of the plan is
+taken on the model's table, with the elements in the states that the plan gives them. A plan of several elements is
+proved part by part, each along the whole plan:
 
     ADD COLUMN x, ADD COLUMN y, CREATE INDEX by_x (x), CREATE INDEX by_z (z)
     parts: x with by_x; y; by_z
 
-What has no column in common has no pair, no entry and no rule in common either: the clauses speak
-of one element, or of an element and the columns it is made of. A part that fails turns the whole
-change back, which for the others is a cancel, and those are taken at every moment there is one.
+Elements without a common column share no pair and no rule. A part that fails turns the whole change back, which is a
+cancel for the others, and cancels are explored at every moment.
 
-A foreign key is a part of its own, on the model's two tables: child stands for the one that refers, parent for the one
-that is referred to, and both get versions and are drained where the plan says so. A column of it that moves in the
-same plan is explored with it, unless the column is public in every version that enforces the foreign key: then they
-have no pair and no rule in common. Of a table that refers to itself both ends are in one version, and a part of its own
-when all that it needs is public wherever it is enforced; else it has no model.
-
-A part without a model is unknown, and so is the whole plan; the others are explored all the same, and its
-columns without it.
+A foreign key is a part of its own on two tables, child and parent. A column of it that moves in the same plan is
+explored with it, unless it is public in every version that enforces the key. A table that refers to itself is a part if
+all that the key needs is public wherever it is enforced; else it has no model. A part without a model is unknown, and
+so is the whole plan; the others are explored all the same.
 """
 
 import hashlib
@@ -49,7 +42,7 @@ PROMPTLY = Budget(states=500_000, seconds=2.0)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of a plan's elements, the model that stands for them, and what the plan does there."""
+    """Some of a plan's elements, the model that stands for them, and the plan's steps there."""
 
     elements: tuple[Element, ...]
     model: Model
@@ -61,23 +54,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """All parts of a plan: those that have a model, and of each that has none why."""
+    """The parts that have a model, and the reasons of those that have none."""
 
     explored: tuple[Part, ...]
     left_out: tuple[Text, ...] = ()
 
     @property
     def why_unknown(self) -> Text:
-        """The reason to show when all that can be explored is proved, and something can't."""
+        """The reason if all that can be explored is proved, and a part cannot."""
         proved = [listed([element.text for element in part.elements]) for part in self.explored]
         values: Values = {"why": clauses(self.left_out), "proved": clauses(proved)}
         return Text("a part of it cannot be explored: {why}. The rest is proved: {proved}", values)
 
 
 def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
-    """Explore `plan` with a cancel at any moment before its point of no return. Raises `BadModel`.
+    """Explores `plan` with a cancel at any moment before its point of no return. Raises `BadModel`.
 
-    When a part has no model, the whole is unknown but for a counterexample; `why` says what is proved.
+    If a part has no model, the whole is unknown but for a counterexample; `why` says what is proved.
     """
     parts = parts_of(plan, nodes=nodes)
     answer = prove_parts(parts.explored, budget=budget, watch=watch)
@@ -87,10 +80,7 @@ def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch
 
 
 def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
-    """One answer for all parts: the first that is not proved, or the proofs taken together.
-
-    Parts that differ in names only are explored once.
-    """
+    """The first answer that is no proof, or the proofs together. Equal parts are explored once."""
     found: dict[str, Answer] = {}
     for part in parts:
         if digest([part]) in found:
@@ -112,7 +102,6 @@ def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watc
 
 
 def _together(answers: Sequence[Answer]) -> dict[str, bool]:
-    """All that happened: in every part that was about it."""
     seen: dict[str, bool] = {}
     for answer in answers:
         seen |= {what: did and seen.get(what, True) for what, did in answer.sometimes.items()}
@@ -120,7 +109,7 @@ def _together(answers: Sequence[Answer]) -> dict[str, bool]:
 
 
 def parts_of(plan: Plan, *, nodes: int) -> Parts:
-    """The parts of a plan. Raises `BadModel` where the model's table has no place for any of them."""
+    """Raises `BadModel` if the model's tables have no place for any of them."""
     explored: list[Part] = []
     left_out: list[BadModel] = []
     alone: list[Element] = []
@@ -139,8 +128,13 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
 
 
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
-    """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
-    yield from _twins(plan)
+    """Each index or constraint with its moving columns; then the other columns."""
+    derived = [element for element in moving(plan) if element.kind is Kind.DERIVED_COLUMN]
+    old = {element.id: element for element in derived if element in plan.moving(MoveKind.DROP)}
+    for twin in plan.moving(MoveKind.ADD):
+        definition = definition_of(twin, [step.published for step in plan.publishes])
+        if isinstance(definition, Column) and definition.derived is not None:
+            yield old[definition.derived.source], twin
     yield from _placements(plan)
     elements = [element for element in moving(plan) if element.partner is None]
     columns = [element for element in elements if element.kind.is_user_column]
@@ -160,7 +154,7 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
 
 
 def _widened(plan: Plan, *, nodes: int) -> Iterator[Part]:
-    """Each integer column that becomes a wider one in place: the types that the plan's versions give it."""
+    """Integer columns that become wider in place, with the types that the plan's versions give them."""
     for element in plan.moving(MoveKind.ALTER):
         if plan.base is None or not element.kind.is_user_column:
             continue
@@ -168,29 +162,20 @@ def _widened(plan: Plan, *, nodes: int) -> Iterator[Part]:
         columns = [version.column(was.id) for version in _versions(plan)]
         if was.type not in WHOLE or columns[-1].type is was.type:
             continue
-        widths = [width for width, _ in groupby(_width(column, was) for column in columns)]
+        widths = [
+            width
+            for width, _ in groupby(
+                "narrow" if column.type is was.type else "wide" if column.length is None else "bounded"
+                for column in columns
+            )
+        ]
         sizes: dict[str, Any] = {"widths": ",".join(widths), "nodes": nodes, "cancels": True}
         stages = ((State.PUBLIC,),) * len(widths)
         model = Model(Kind.OPTIONAL_COLUMN, stages, coordination=_coordination(plan), **sizes)
         yield Part((element,), model, program_of(model))
 
 
-def _width(column: Column, was: Column) -> str:
-    return "narrow" if column.type is was.type else "wide" if column.length is None else "bounded"
-
-
-def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:
-    """Each column whose type changes, and its twin."""
-    derived = [element for element in moving(plan) if element.kind is Kind.DERIVED_COLUMN]
-    old = {element.id: element for element in derived if element in plan.moving(MoveKind.DROP)}
-    for twin in plan.moving(MoveKind.ADD):
-        definition = definition_of(twin, [step.published for step in plan.publishes])
-        if isinstance(definition, Column) and definition.derived is not None:
-            yield old[definition.derived.source], twin
-
-
 def _placements(plan: Plan) -> Iterator[tuple[Element, ...]]:
-    """The placement that is left and the one that takes its place."""
     found = {
         kind: next((one for one in plan.moving(kind) if one.kind is Kind.PLACEMENT), None)
         for kind in (MoveKind.DROP, MoveKind.ADD)
@@ -201,7 +186,7 @@ def _placements(plan: Plan) -> Iterator[tuple[Element, ...]]:
 
 
 def _made_of(plan: Plan, element: Element) -> frozenset[int]:
-    """The columns that an index or a constraint reads; of a foreign key in the other table only, as that one says."""
+    """The columns that an index or a constraint reads; of a foreign key in the other table only its own."""
     if element.partner is None or definition_of(element, _versions(plan)) is not None:
         return columns_read(element, _versions(plan))
     there = [one for step in plan.publishes for one in step.partners if one.table_id == element.partner[0]]
@@ -236,10 +221,7 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
 
 
 def _placed_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    """Two placements: rows move with a value, or with their key, as they do under either of the plan's.
-
-    Two storages and three stand for fewer and more, whichever way.
-    """
+    """Rows move with a value or with their key, as in the plan; 2 and 3 storages stand for fewer and more."""
     placements = {one.id: one for version in _versions(plan) for one in version.placements}
     key = set(plan.result.primary_key)
     by_value = any(not key.issuperset(placements[PlacementId(one.id)].sharding_key) for one in elements)
@@ -251,7 +233,7 @@ def _placed_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
 
 
 def _coordination(plan: Plan, other: Descriptor | None = None) -> str:
-    """The coordination of the plan's table, and of the one that a foreign key references, as a model names them."""
+    """The coordination of the plan's table, and of the referenced one, as a model names them."""
     own = (plan.base or plan.result).coordination
     return own.value if other is None or other.coordination is own else f"{own.value}+{other.coordination.value}"
 
@@ -264,7 +246,7 @@ def _stages(plan: Plan, elements: tuple[Element, ...]) -> tuple[Stage, ...]:
 
 
 def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    """A foreign key on its two tables, perhaps with its column. Raises `BadModel`."""
+    """Raises `BadModel`."""
     *below, element = elements
     assert element.partner is not None, element
     if element.partner[0] == plan.table_id:
@@ -289,7 +271,7 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
 
 
 def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    """A foreign key of the plan's table to itself: one version bears both its ends. Raises `BadModel`."""
+    """A foreign key of the plan's table to itself: one version bears both ends. Raises `BadModel`."""
     *below, element = elements
     if below:
         raise BadModel(f"{element} of the table to itself is enforced while {below[0]} is not public")
@@ -309,7 +291,7 @@ def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
 
 
 def _needs(plan: Plan, element: Element, one: Element) -> bool:
-    """True if the foreign key `element` needs `one` in its own table: for what it refers to there, too."""
+    """True if the foreign key `element` needs `one` in its own table, at either end."""
     definition = definition_of(element, _versions(plan))
     if isinstance(definition, Constraint) and definition.references == plan.table_id:
         columns = frozenset(definition.columns) | frozenset(definition.reference_columns)
@@ -324,7 +306,7 @@ def _first(plan: Plan, element: Element) -> State:
 
 
 class _OnSmallTables:
-    """A plan's steps as those of its elements on the small tables; a run of other elements is one of none."""
+    """A plan's steps as those of its elements on the small tables; a run of other elements is empty."""
 
     def __init__(self, model: Model, elements: tuple[Element, ...], others: tuple[Descriptor, ...]) -> None:
         self.model, self.elements = model, elements
@@ -332,7 +314,6 @@ class _OnSmallTables:
         self.other = _referenced(elements, others) if model.foreign_key else None
 
     def steps(self, steps: Sequence[Step]) -> Iterator[Step]:
-        """These steps, one after the other."""
         for step in steps:
             if step.kind is StepKind.PUBLISH:
                 yield self._publish(step)
@@ -355,20 +336,18 @@ class _OnSmallTables:
 
 
 def stage_of(own: Descriptor, elements: Sequence[Element], other: Descriptor | None = None) -> Stage:
-    """The states of elements in one version; of a foreign key also in the table that it references."""
+    """The states of elements in one version; of a foreign key also in the referenced table."""
     states = tuple(state_of(own, element) for element in elements)
     return states if other is None else (*states, state_of(other, partner_of(elements[-1])))
 
 
 def _referenced(elements: Sequence[Element], tables: Sequence[Descriptor]) -> Descriptor | None:
-    """Of `tables` the one that the foreign key among the elements references."""
     partner = elements[-1].partner
     assert partner is not None, elements
     return next((table for table in tables if table.table_id == partner[0]), None)
 
 
 def _program(model: Model, plan: Plan, elements: tuple[Element, ...]) -> Program:
-    """The plan's own steps, and its own steps back, on the small tables."""
     forward = tuple(_OnSmallTables(model, elements, plan.partners).steps(plan.forward))
     return program(model, replace(plan, forward=forward), lambda done: _steps_back(model, plan, elements, done))
 
@@ -379,7 +358,7 @@ def _steps_back(model: Model, plan: Plan, elements: tuple[Element, ...], publish
 
 
 def digest(parts: Sequence[Part]) -> str:
-    """Sixty-four hex characters for all that a proof depends on: plans that only name things differently share it."""
+    """64 hex characters of all that a proof depends on: plans that only name things differently share it."""
     text = json.dumps([_depends_on(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Broken(Enum):
-    """A rule left out, by the name the command knows it by."""
+    """A rule left out, by its name in the command and in links."""
 
     SKIPPED = "skipped"
     EARLY = "early"

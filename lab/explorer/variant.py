@@ -1,4 +1,4 @@
-"""A built-in model by its name, and what such models are made of: the ways on which elements are added and dropped."""
+"""A built-in model by its name, and the ways in which elements are added and dropped."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,8 +23,7 @@ DROP_INDEX = "public,write-only,delete-only,absent"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A built-in model. `breaks` names the clause that is expected to break first; "" when a proof is; for a pair, all
-    that may break."""
+    """`breaks`: the clause that is expected to break first, "" for a proof; for a pair, all that may break."""
 
     name: str
     section: str
@@ -38,7 +37,6 @@ FOREIGN_KEY_UP = "absent+absent,write-only+write-only,public+public"
 
 
 def stages(text: str) -> tuple[Stage, ...]:
-    """The stages of "absent,delete-only,public"."""
     return tuple(stage_named(stage) for stage in text.split(","))
 
 
@@ -62,7 +60,6 @@ DROPPED: Mapping[Kind, str] = {
 
 
 def up_and_down(name: str, kind: Kind, add: str, drop: str, **options: Any) -> Iterator[Variant]:
-    """An element as it is added, and as it is dropped."""
     up = stages(UP[kind])
     suffix = name.replace(" ", "-")
     yield Variant(f"add-{suffix}", "4", Model(kind, up, statement=add, **options))

@@ -1,8 +1,7 @@
-"""The safe sequences and the broken ones that are known: protocol sections 4 and 9 as models.
+"""The safe sequences and the known broken ones: protocol sections 4 and 9 as models.
 
-Each variant says what is expected of it. The table in `docs/reference/safe-sequences.md` is
-what the explorer answered; a test holds the two against each other, so a change of a rule
-that makes a sequence unsafe, or a broken one safe, is noticed.
+A test compares the expectations with `docs/reference/safe-sequences.md`, which has the explorer's answers: it notices a
+change of a rule that makes a sequence unsafe, or a broken one safe.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +33,7 @@ PAIRED = UP | {Kind.OPTIONAL_COLUMN: "absent,delete-only,write-only,public"}
 
 @cache
 def all_variants() -> Mapping[str, Variant]:
-    """Every built-in variant by its name, in the order of the table."""
+    """By name, in the order of the table."""
     found = [
         *_safe(),
         *variants_of_requests.of_storages(),
@@ -85,7 +84,6 @@ def _safe() -> Iterator[Variant]:
 
 
 def _widening(widths: str, **options: Any) -> Model:
-    """The types of an integer column, version by version: public in all of them."""
     public = ((State.PUBLIC,),) * len(widths.split(","))
     return Model(Kind.OPTIONAL_COLUMN, public, widths=widths, **options)
 
@@ -109,7 +107,7 @@ UNSAFE: Mapping[tuple[Kind, str, str], str] = {
 
 
 def _pairs() -> Iterator[Variant]:
-    """Section 4: every two states beside each other, the older version either one."""
+    """Section 4: every two states beside each other, in both orders."""
     for kind, states in PAIRED.items():
         for one, other in combinations(states.split(","), 2):
             breaks = UNSAFE.get((kind, one, other), "")
@@ -177,7 +175,7 @@ TO_PARENT = "CONSTRAINT child_a_fkey REFERENCES parent (id)"
 
 
 def _plans() -> Iterator[Variant]:
-    """Section 4, several elements as the planner plans them: transitions due at a stage are one version."""
+    """Section 4, several elements: transitions due at one stage are one version."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
     for name, kinds, versions, statement in (
         ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP", MOVES),
@@ -292,7 +290,7 @@ def _swaps() -> Iterator[Variant]:
 
 
 def _broken() -> Iterator[Variant]:
-    """Section 9, as far as one element of one table shows it; and which rules hold up one another."""
+    """Section 9 for one element of one table; and rules that depend on each other."""
     yield _index("index-in-one-step", "C4", states="absent,public")
     yield Variant("widen-integer-in-one-version", "9", _widening("narrow,wide"), "unreadable value")
     three = _widening("narrow,bounded,wide", versions=3)
@@ -348,7 +346,7 @@ def _link(
 
 
 def _broken_foreign_keys() -> Iterator[Variant]:
-    """L11 and what else keeps two tables together, each left out."""
+    """L11 and the other rules that keep two tables together, each left out."""
     yield _link("in-one-step", "C6", states="absent+absent,public+public")
     yield _link("dropped-in-one-step", "C6", states="public+public,absent+absent")
     yield _link("in-child-only", "C6", states="absent+absent,write-only+absent,public+absent")
@@ -376,7 +374,7 @@ def _broken_foreign_keys() -> Iterator[Variant]:
 
 
 def _broken_self_references() -> Iterator[Variant]:
-    """A table that refers to itself: what keeps a row and those that refer to it together, left out."""
+    """A table that refers to itself: the rules for its rows, each left out."""
     up = stages(UP[Kind.CONSTRAINT])
     for name, broken, versions in (
         ("in-one-step", (), (up[0], up[-1])),

@@ -1,4 +1,4 @@
-"""The table of what the explorer answers about the built-in variants: `docs/reference/safe-sequences.md`."""
+"""Writes `docs/reference/safe-sequences.md`: the explorer's answers about the built-in variants."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -55,19 +55,31 @@ SECTIONS = {
 
 
 def write_table(answers: Iterable[tuple[Variant, Answer]]) -> str:
-    """The whole page."""
     listed = list(answers)
     parts = [HEAD]
     for section, (title, about) in SECTIONS.items():
         mine = [(variant, answer) for variant, answer in listed if variant.section == section]
-        parts.append("\n".join([f"## {title}", "", about, "", *_header(), *(row(v, a) for v, a in mine), ""]))
+        cells = ("variant", "element", "versions", "otherwise than usual", "verdict", "states", "breaks")
+        parts.append(
+            "\n".join(
+                [
+                    f"## {title}",
+                    "",
+                    about,
+                    "",
+                    f"| {' | '.join(cells)} |",
+                    "|" + "---|" * len(cells),
+                    *(row(v, a) for v, a in mine),
+                    "",
+                ]
+            )
+        )
     parts.append("## The ways into broken states\n")
     parts += [story(variant, answer) for variant, answer in listed if answer.verdict is Verdict.VIOLATED]
     return "\n".join(parts)
 
 
 def row(variant: Variant, answer: Answer) -> str:
-    """One variant's line."""
     model = variant.model
     breaks = f"{', '.join(answer.clauses)} after {len(answer.steps)} steps" if answer.steps else variant.note
     states = f"{answer.states:,}"
@@ -76,7 +88,6 @@ def row(variant: Variant, answer: Answer) -> str:
 
 
 def story(variant: Variant, answer: Answer) -> str:
-    """One counterexample in sentences."""
     return "\n".join(_story_lines(variant, answer, answer.sentences))
 
 
@@ -88,11 +99,6 @@ def _story_lines(variant: Variant, answer: Answer, sentences: Sequence[str]) -> 
     yield ""
     yield "; ".join(f"**{fault.clause}** under v{fault.version}: {fault.why}" for fault in answer.faults) + "."
     yield ""
-
-
-def _header() -> tuple[str, str]:
-    cells = ("variant", "element", "versions", "otherwise than usual", "verdict", "states", "breaks")
-    return f"| {' | '.join(cells)} |", "|" + "---|" * len(cells)
 
 
 def _left_out(model: Model) -> str:

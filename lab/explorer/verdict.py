@@ -1,4 +1,4 @@
-"""Proved, violated or unknown: one answer for one model.
+"""One answer for one model.
 
     proved     every world within the bounds was seen, and none was broken
     violated   a broken world, and the steps that lead there
@@ -28,7 +28,7 @@ from lab.texts import NOTHING, Text
 
 
 def expected(model: Model, program: Program) -> list[int]:
-    """Things that must have happened somewhere, or a proof says nothing about it."""
+    """Events that must have happened somewhere, or a proof says little."""
     if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.stages:
         return []
     found = [Seen.OLD_VERSION_WROTE]
@@ -43,10 +43,9 @@ def expected(model: Model, program: Program) -> list[int]:
 
 
 def may_fail(model: Model) -> bool:
-    """True if what users wrote can make a verification fail: duplicates, or rows that break a constraint.
+    """True if rows of users can make a verification fail: duplicates, or rows that break a constraint.
 
-    A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of; but
-    what the fill value refers to may not be there.
+    A new column has its fill value in existing rows, which cannot fail; but a row that it refers to may not exist.
     """
     new = {kind for kind, first in zip(model.kinds, model.stages[0], strict=False) if first is not State.PUBLIC}
     if model.foreign_key and Kind.REQUIRED_COLUMN in new:
@@ -56,8 +55,6 @@ def may_fail(model: Model) -> bool:
 
 
 class Verdict(Enum):
-    """The three answers."""
-
     PROVED = "proved"
     VIOLATED = "violated"
     UNKNOWN = "unknown"
@@ -79,8 +76,6 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of exploring a model."""
-
     model: Model
     verdict: Verdict
     states: int
@@ -104,7 +99,6 @@ class Answer:
 
     @property
     def sentences(self) -> list[str]:
-        """The same in English."""
         return list(map(str, self.texts))
 
     def to_json(self) -> dict[str, Any]:
@@ -130,13 +124,13 @@ class Answer:
 def explore(
     model: Model, *, program: Program | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
 ) -> Answer:
-    """Explore a model within a budget; along `program`, if it is given."""
+    """Explores a model; along `program`, if it is given."""
     effects = effects_of(model, program)
     return explore_spaces(Atomic(effects), Plain(effects, fused=True), budget=budget, watch=watch)
 
 
 def explore_spaces(atomic: Atomic, fused: Plain, *, budget: Budget = UNHURRIED, watch: Watch | None = None) -> Answer:
-    """Explore two spaces of one model: with transactions as single events; where that proves nothing, the plain one."""
+    """Transactions as single events; if that proves nothing, the plain space."""
     began = time.monotonic()
     if fused.model.fence:
         least = Symmetry(fused.effects).least

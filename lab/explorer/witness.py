@@ -1,12 +1,8 @@
-"""A short way into a broken world, as steps of the plain model that anybody can replay.
+"""A short way into a broken world, as steps of the plain model that a reader can replay.
 
-A search returns worlds, of which each stands for all its like, in a space without leases.
-Here that becomes a story: the renamings are undone world by world, and then leases,
-acquisitions and transactions are put between the events, as few as will do. What cannot be
-replayed in the plain model is no counterexample: it would be a mistake of the explorer.
-
-`minimise` leaves out one event (or one transaction) after the other while the end stays
-broken in the same way, until nothing can go.
+A search returns representatives of worlds, in a space without leases. Here the renamings are undone, and the fewest
+leases, acquisitions and transactions are put between the events. A path that the plain model cannot replay is a mistake
+of the explorer. `minimise` leaves out events and transactions while the end stays broken in the same way.
 """
 
 import re
@@ -26,11 +22,11 @@ DETOURS_MAX = 200_000
 
 
 class NoWitness(AssertionError):
-    """A broken world that the plain model cannot reach: the explorer is wrong."""
+    """The plain model cannot reach a broken world: the explorer is wrong."""
 
 
 def replay(plain: Plain, steps: Sequence[Step]) -> list[Config]:
-    """The states along `steps`, the start included. Raises `Impossible` at the first step that may not be taken."""
+    """The states along `steps`, the start included. Raises `Impossible` at the first step that cannot be taken."""
     configs = [plain.start()]
     for step in steps:
         why = plain.why_not(configs[-1], step)
@@ -41,7 +37,7 @@ def replay(plain: Plain, steps: Sequence[Step]) -> list[Config]:
 
 
 def parse(plain: Plain, ids: Sequence[str]) -> Steps:
-    """The steps that bear these names, each one as its state offers it. Raises `Impossible`."""
+    """The steps with these names. Raises `Impossible`."""
     config, found = plain.start(), []
     for number, name in enumerate(ids, 1):
         candidates = {step_id(step): step for step in plain.candidates(config)}
@@ -63,7 +59,6 @@ def given_named(name: str) -> Step | None:
 
 
 def from_atomic(atomic: Atomic, plain: Plain, path: Sequence[World], least: Callable[[World], World]) -> Steps:
-    """Plain steps that lead where `path` leads."""
     first, events = _renamed_path(atomic, path, least)
     return minimise(plain, _with_leases(plain, first.contents, events))
 
@@ -77,7 +72,7 @@ def from_plain(plain: Plain, path: Sequence[Config], least: Callable[[Config], C
 
 
 def _written_early(events: Sequence[Step]) -> Iterator[Step]:
-    """The same, each transaction writing as soon as it has begun: its lease may have expired when it commits (T4)."""
+    """Transactions write at once: their lease may have expired when they commit (T4)."""
     for at, event in enumerate(events):
         if event[1:2] == ("run",):
             yield event[0], "commit"
@@ -90,7 +85,7 @@ def _written_early(events: Sequence[Step]) -> Iterator[Step]:
 
 
 def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -> tuple[W, tuple[Step, ...]]:
-    """The first world and the events of a path, in names that stay the same all along."""
+    """The first world and the events of a path, with the same names all along."""
     world = first = next(w for w in space.first() if least(w) == path[0])
     events = []
     for following in path[1:]:
@@ -100,9 +95,9 @@ def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -
 
 
 def _with_leases(plain: Plain, contents: int, events: Sequence[Step]) -> Steps:
-    """Breadth first over what leases and nodes may do between the events, which stay as they are and in order.
+    """Breadth first over leases and transactions between the events, which stay in order.
 
-    Where the storages accept the newest version alone, a transaction may have to begin before its commit is near.
+    If the storages accept the newest version alone, a transaction may have to begin long before its commit.
     """
     detours: list[tuple[str, ...]] = [("acquire",), ("acquire", "expire")]
     if not plain.model.by_leases_alone:
@@ -166,7 +161,6 @@ def _taken(plain: Plain, at: tuple[Config, int], steps: Steps, done: int) -> Ite
 
 
 def _taken_apart(step: Step) -> Steps:
-    """A transaction in one as its three steps."""
     if step[1:2] != ("run",):
         return (step,)
     name, statement = step[0], step[2]
@@ -192,7 +186,7 @@ def _way(ways: dict[tuple[Config, int], tuple[tuple[Config, int], Steps] | None]
 
 
 def minimise(plain: Plain, steps: Steps) -> Steps:
-    """Leave out what is not needed: single events, whole transactions, given rows; to a fixpoint."""
+    """Leaves out single events, whole transactions and given rows, to a fixpoint."""
     clauses = _clauses(plain, steps)
     assert clauses, "a witness ends in a broken world"
     while True:
@@ -222,7 +216,7 @@ def _shorter(steps: Steps) -> Iterator[Steps]:
 
 
 def _clauses(plain: Plain, steps: Steps) -> set[str]:
-    """The clauses that the world breaks at the end of these steps; nothing when they cannot be taken."""
+    """The clauses that break at the end of these steps; empty if they cannot be taken."""
     try:
         return {fault.clause for fault in plain.faults(replay(plain, steps)[-1])}
     except Impossible:

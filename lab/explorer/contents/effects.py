@@ -1,8 +1,8 @@
-"""Effects of statements on the contents of the model's table; those of reorganisations come with them.
+"""Effects of statements on the contents of the model's table.
 
-Nothing is decided here: contents are pairs, and each effect is worked out once by calling
-`storage.mutations`, `storage.store` and `storage.integrity.clauses` on them, and then remembered
-under small numbers. A model has a few hundred different contents, its worlds millions.
+Contents are pairs. Each effect is computed once by `storage.mutations`, `storage.store` and
+`storage.integrity.clauses`, and then cached under small numbers: a model has a few hundred contents, its worlds are
+millions.
 
     contents 17 ──delete row 1 as v2──► contents 4
 """
@@ -34,8 +34,6 @@ from storage.store import DuplicateKey, apply_op
 
 
 class Effects(Reorganisation):
-    """All effects of one model, worked out when first asked for."""
-
     def __init__(self, model: Model, program: Program | None = None) -> None:
         super().__init__(model, program_of(model) if program is None else program)
         self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
@@ -47,7 +45,7 @@ class Effects(Reorganisation):
     # The contents before anything happened
 
     def first_contents(self) -> list[int]:
-        """The contents a search starts from: every way the rows may be before the change begins."""
+        """The contents a search starts from: every set of rows before the change begins."""
         found = [self.empty()]
         if self.model.pair:
             return found
@@ -60,7 +58,6 @@ class Effects(Reorganisation):
         return list(dict.fromkeys(found))
 
     def empty(self) -> int:
-        """No rows at all."""
         return self.number([{} for _ in range(self.storages)], (None,) * len(self.subjects))
 
     def _first_schema(self) -> Schema:
@@ -68,10 +65,7 @@ class Effects(Reorganisation):
         return first.schema((1,) * len(first.tables))
 
     def given(self, rows: Sequence[object]) -> int | None:
-        """The contents before anything happened, from what each subject is: "-" for none, or its value in the column a.
-
-        None when there are no such contents.
-        """
+        """The first contents, from each subject's "-" (none) or value in the column a; None if there are none."""
         contents = self.empty()
         if len(rows) != len(self.subjects):
             return None
@@ -93,7 +87,7 @@ class Effects(Reorganisation):
     # Statements
 
     def choices(self, contents: int, schema: Schema) -> list[tuple[Statement, Effect]]:
-        """The statements that a version takes on these contents, with their effects."""
+        """The statements that a version accepts on these contents, with their effects."""
         key = contents, self.alike(schema)
         found = self._choices.get(key)
         if found is None:
@@ -102,7 +96,7 @@ class Effects(Reorganisation):
         return found
 
     def refused(self, contents: int, schema: Schema) -> int:
-        """The bits of `Seen` for statements that these versions refuse for what other rows are."""
+        """The bits of `Seen` for statements that these versions refuse because of other rows."""
         if not (self.model.foreign_key or self.model.refers_to_itself):
             return Seen.NOTHING
         key = contents, self.alike(schema)
@@ -117,7 +111,7 @@ class Effects(Reorganisation):
         return found
 
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
-        """The bits of `Seen` when a foreign key forbids this statement; nothing when it does not."""
+        """The bits of `Seen` if a foreign key forbids this statement, else nothing."""
         return Seen.NOTHING
 
     def rows_under(self, schema: Descriptor, contents: int) -> dict[bytes, StoredRow]:
@@ -127,11 +121,11 @@ class Effects(Reorganisation):
     def effect(
         self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
     ) -> Effect | None:
-        """The effect of a transaction that ran `statement`; None when it is refused.
+        """The effect of a transaction that ran `statement`; None if it is refused.
 
-        `unseen` are slots a reorganisation has written since the transaction's snapshot: it neither reads nor removes
-        those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal.
-        `snapshot`: these contents are what it reads, whatever has become of them since.
+        `unseen` are slots that a reorganisation has written since the transaction's snapshot: it neither reads nor
+        removes those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a
+        refusal. `snapshot`: the contents that it reads, if older.
         """
         schema = self.alike(schema)
         key = contents, schema, statement, unseen, snapshot
@@ -145,7 +139,12 @@ class Effects(Reorganisation):
         now, acknowledged = self.known[contents].storages(), self.known[contents].acknowledged
         read = self.snapshot(contents if snapshot is None else snapshot)
         if unseen:
-            read = self._without(read, unseen)
+            read = self.snapshot_of(
+                [
+                    {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
+                    for home, pairs in enumerate(read.storages)
+                ]
+            )
         ops = self._accepted(schema, read, statement)
         if ops is None:
             return None
@@ -168,11 +167,10 @@ class Effects(Reorganisation):
         return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
 
     def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
-        """The operations of a node that uses these versions; None when it refuses."""
         return self.operations(self.program.descriptors[schema[0]], snapshot, statement)
 
     def operations(self, schema: Descriptor, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
-        """The statement's operations, in order, by `storage.mutations`; None when this version refuses it."""
+        """The statement's operations in order, by `storage.mutations`; None if this version refuses it."""
         if schema.state is State.ABSENT:
             return None
         what, row, other = statement
@@ -212,7 +210,7 @@ class Effects(Reorganisation):
         return in_order(update_row(schema, old, assigned))
 
     def _as_broken(self, ops: list[Op], snapshot: Snapshot) -> list[Op]:
-        """A tombstone only where a pair is seen: what R5 forbids."""
+        """A tombstone only where a pair is seen: R5 forbids it."""
         if not self.model.lacks(Broken.SEEN_ONLY):
             return ops
         there = snapshot.storages
@@ -231,16 +229,7 @@ class Effects(Reorganisation):
                 if name.index == 0 and name.row_key in keys:
                     yield home, key
 
-    def _without(self, snapshot: Snapshot, unseen: int) -> Snapshot:
-        return self.snapshot_of(
-            [
-                {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
-                for home, pairs in enumerate(snapshot.storages)
-            ]
-        )
-
     def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
-        """The rows that users know of after the statement was acknowledged."""
         what, row, other = statement
         rows = list(acknowledged)
         if what == DELETE:
@@ -253,7 +242,7 @@ class Effects(Reorganisation):
 
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
-    """True if an update to this value is taken and changes anything."""
+    """True if an update to this value is accepted and changes the row."""
     if column.state is not State.PUBLIC or not has_room(column, value):
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)

@@ -1,16 +1,14 @@
 """Effects of statements where rows of one table refer to rows of another.
 
-    child    insert, update, delete, change of key     a written row asks whether what it refers to is there
-    parent   insert, delete, change of key             a deleted row asks whether another one refers to it
+    child    insert, update, delete, change of key     a written row needs the row that it refers to
+    parent   insert, delete, change of key             a deleted row must not be referred to
 
-Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
-version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What a
-statement requires, and where what it refers to would be, `storage.integrity.references` knows; here is only where that
-is looked up. A row that only gets another key refers to what it referred to before, and is not asked.
+Each checks only if its own table's version enforces the foreign key, and reads the other table under the node's version
+of that: a child in write-only beside a parent in absent is a node like any other. `storage.integrity.references` knows
+the demands. A row that only gets another key keeps its reference and is not checked.
 
-Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal reads the pairs
-of all children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE. Reading and writing
-are steps of their own in the plain space, so the race of both is there when that rule is left out.
+Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal the pairs of all
+children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE.
 """
 
 from collections.abc import Iterator
@@ -65,7 +63,7 @@ def effects_of(model: Model, program: Program | None = None) -> Effects:
 
 
 class LinkedEffects(Effects):
-    """Effects on child and parent. The schema of a statement is a version of each."""
+    """The schema of a statement is a version of each table."""
 
     def __init__(self, model: Model, program: Program | None = None) -> None:
         super().__init__(model, program)
@@ -95,7 +93,7 @@ class LinkedEffects(Effects):
         return self._why_refused(schema, snapshot, statement) if is_wanted else Seen.NOTHING
 
     def _wanted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
-        """The operations of a statement unless the foreign key forbids it; None when its row is missing, or exists."""
+        """None if the row is missing, or exists."""
         child, parent = self._both(schema)
         if statement[0] not in OF_PARENTS:
             return self.operations(child, snapshot, statement)
@@ -110,19 +108,24 @@ class LinkedEffects(Effects):
         return in_order(update_row(parent, old, {}, new_key=new.key) if moved else delete_row(parent, old))
 
     def _why_refused(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> int:
-        """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
+        """The bits of `Seen` if the foreign key forbids a statement, else nothing."""
         for demand in self._demands(schema, snapshot, statement):
-            if not self._is_met(schema, snapshot, demand):
+            child, parent = self._both(schema)
+            rows = snapshot.rows(child).values if _has_column(child) else tuple
+            other = parent if demand.wants_row else child
+            if (
+                why_unmet(demand, other, has=lambda at: snapshot.storages[0].get(at.key) is not None, rows=rows)
+                is not None
+            ):
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
     def _demands(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Demand]:
-        """The demands of a statement by its own table's version, but for the rule that the model lacks."""
+        """The demands of a statement by its own table's version, but for the rule left out."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
         return demands_made(self.model, table, self._change(table, snapshot, statement))
 
     def _change(self, table: Descriptor, snapshot: Snapshot, statement: Statement) -> Change:
-        """The statement's row before and after it."""
         what, row, other = statement
         number = encoded if what in OF_PARENTS else row_key_of
         before = snapshot.rows(table).get(number(row))
@@ -135,13 +138,6 @@ class LinkedEffects(Effects):
         if what == UPDATE:
             return before, before._replace(columns={**before.columns, A: encoded(other)})
         return before, before._replace(key=number(other))
-
-    def _is_met(self, schema: Schema, snapshot: Snapshot, demand: Demand) -> bool:
-        child, parent = self._both(schema)
-        rows = snapshot.rows(child).values() if _has_column(child) else ()
-        other = parent if demand.wants_row else child
-        unmet = why_unmet(demand, other, has=lambda at: snapshot.storages[0].get(at.key) is not None, rows=lambda: rows)
-        return unmet is None
 
     def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
         what, row, other = statement
@@ -190,12 +186,20 @@ class LinkedEffects(Effects):
                 yield Fault("lost write", parent.version, why)
 
     def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
-        """The faults that the versions of both tables which nodes may use find: each relies on what itself bears."""
+        """The faults under both tables' versions in force: each relies on its own descriptor."""
         pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
         children, parents = ([self.program.descriptors[place] for place in places] for places in in_force)
         found: dict[str, Fault] = {}
         for parent in parents:
-            seen_by_parent = [_as_parent_sees(child, parent) for child in children[-1:] if _has_column(child)]
+            seen_by_parent = [
+                replace(
+                    child,
+                    version=parent.version,
+                    constraints=tuple(one.mirrored(parent.table_id) for one in parent.referenced_by),
+                )
+                for child in children[-1:]
+                if _has_column(child)
+            ]
             referenced = [Referenced(parent, [pairs[PARENT]])]
             for described in (*children, *seen_by_parent):
                 unfinished = frozenset() if ended else element_labels(described, self.model)
@@ -206,15 +210,8 @@ class LinkedEffects(Effects):
         yield from found.values()
 
 
-def _as_parent_sees(child: Descriptor, parent: Descriptor) -> Descriptor:
-    """The table that refers to this one, bearing what this one's version says of it."""
-    return replace(
-        child, version=parent.version, constraints=tuple(one.mirrored(parent.table_id) for one in parent.referenced_by)
-    )
-
-
 def _has_column(child: Descriptor) -> bool:
-    """True if this version knows the column that refers; where it does not, nothing refers."""
+    """True if this version knows the column that refers."""
     return any(column.id == A for column in child.columns)
 
 

@@ -1,19 +1,19 @@
-"""Faults of contents: the clauses under each version in force, and what users would miss.
+"""Faults of contents: the clauses under each version in force, and the faults that users see.
 
-lost write       an acknowledged row or value that a reader does not find
-read twice       a row that is read in two placements
-unreadable value a value that the column of this version has no room for
-refused writes   a constraint that nobody who uses this version can satisfy
+lost write       a reader does not find an acknowledged row or value
+read twice       a row is read in two placements
+unreadable value the column of this version has no room for it
+refused writes   a constraint that no writer of this version can satisfy
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
 from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType, limit_of
-from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, Snapshot
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Snapshot
 from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
@@ -34,13 +34,13 @@ from storage.pairs import PairName, StoredRow, name_of, rows_of, version_named
 
 
 class Judgement(NumberedContents):
-    """The faults in the contents of a model, worked out when first asked for."""
-
     def __init__(self, model: Model, program: Program) -> None:
         super().__init__(model.storages_there)
         self.model, self.program = model, program
         self.takes_tombstones = model.lacks(Broken.TOMBSTONE_ROW)
-        self.widest = descriptor(model, _widest(model), 0)
+        self.widest = descriptor(
+            model, (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds), 0
+        )
         self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
         self._sound: set[tuple[int, InForce, bool]] = set()
         self._names: dict[bytes, PairName] = {}
@@ -49,14 +49,14 @@ class Judgement(NumberedContents):
         self._alike_schemas: dict[Schema, Schema] = {}
 
     def name_of(self, key: bytes) -> PairName:
-        """The element whose pair a key is."""
+        """The element that a pair's key belongs to."""
         found = self._names.get(key)
         if found is None:
             found = self._names[key] = name_of(self.table_of(key), key)
         return found
 
     def table_of(self, key: bytes) -> Descriptor:
-        """The table that a key is of, in a version in which everything is there."""
+        """The table of a key, in a version in which everything exists."""
         return self.widest
 
     def alike(self, schema: Schema) -> Schema:
@@ -75,7 +75,7 @@ class Judgement(NumberedContents):
         return found
 
     def _judged(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
-        """Faults name the versions; what is without fault is so under all versions alike."""
+        """Contents without a fault have none under all versions alike."""
         key = contents, tuple(map(self.alike, in_force)), ended
         if key in self._sound:
             return ()
@@ -85,7 +85,7 @@ class Judgement(NumberedContents):
         return found
 
     def verifies(self, contents: int, schema: Schema) -> bool:
-        """True if verification finds the element whole: nothing breaks under the version that makes it public."""
+        """True if nothing breaks under the version that makes the element public."""
         described = self.program.descriptors[schema[0]]
         unfinished = element_labels(described, self.model)
         return not check(described, self.snapshot(contents).storages, unfinished=unfinished)
@@ -99,12 +99,17 @@ class Judgement(NumberedContents):
                 yield Fault(violation.clause, described.version, self._why(described, violation))
             if described.state is State.PUBLIC:
                 yield from self._lost(described, there, acknowledged)
-                yield from self._read_twice(described, there.storages)
+                read = [p for p in described.placements if p.state is State.PUBLIC]
+                keys = [r.key for p in read for pairs in there.storages for r in rows_of(described, p, pairs.items())]
+                for row in range(1, self.model.rows + 1):
+                    if keys.count(row_key_of(row)) > 1:
+                        why = Sentence("row id = {row} is read in both placements", row=row)
+                        yield Fault("read twice", described.version, why)
                 yield from self._unreadable(described, there)
                 yield from self._refused(described, there)
 
     def _why(self, described: Descriptor, violation: Violation) -> str:
-        """In the model's names: the version that misses an element cannot name its pairs."""
+        """In the model's names: a version that lacks an element cannot name its pairs."""
         if violation.clause != "C3":
             return violation.why
         name = self.name_of(violation.key)
@@ -114,7 +119,6 @@ class Judgement(NumberedContents):
         return Sentence(why, index=index.name, version=version_named(described))
 
     def _lost(self, described: Descriptor, found: Snapshot, acknowledged: Acknowledged) -> Iterator[Fault]:
-        """Acknowledged rows and values that a reader of this version would not find."""
         rows = found.rows(described)
         for row, value in enumerate(acknowledged, 1):
             there = rows.get(row_key_of(row))
@@ -132,17 +136,7 @@ class Judgement(NumberedContents):
                     other = "row id = {row} reads another value of {column} than the last one that was acknowledged"
                     yield Fault("lost write", described.version, Sentence(other, row=row, column="a"))
 
-    def _read_twice(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
-        """Rows that a reader finds in more than one placement: each public one is read."""
-        read = [p for p in described.placements if p.state is State.PUBLIC]
-        keys = [r.key for p in read for pairs in storages for r in rows_of(described, p, pairs.items())]
-        for row in range(1, self.model.rows + 1):
-            if keys.count(row_key_of(row)) > 1:
-                why = Sentence("row id = {row} is read in both placements", row=row)
-                yield Fault("read twice", described.version, why)
-
     def _unreadable(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
-        """Values that a reader of this version meets and its type lacks."""
         if not self.model.widths:
             return
         column = described.column(A)
@@ -155,7 +149,7 @@ class Judgement(NumberedContents):
                 yield Fault("unreadable value", described.version, Sentence(why, row=key, value=value, column="a"))
 
     def _refused(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
-        """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
+        """Writes that a constraint refuses for a value that this version cannot name, so no writer can correct it."""
         column = next((c for c in described.columns if c.id == A), None)
         if column is None or column.state is State.PUBLIC or not described.constraints:
             return
@@ -173,8 +167,3 @@ class Judgement(NumberedContents):
         name = next((constraint.name for constraint in self.widest.constraints), "a_not_null")
         why = "{constraint} does not hold, and {column} is {state}"
         return Sentence(why, constraint=name, column="a", state=column.state.value)
-
-
-def _widest(model: Model) -> tuple[State, ...]:
-    """A stage in which everything is there, by which any key of the model's one table can be read."""
-    return (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds)

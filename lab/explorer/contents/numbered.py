@@ -3,7 +3,7 @@
     contents 17    row 1 with a = 11, its entry, a tombstone; row 1 is acknowledged with a = 11
     slot 3         a key of a storage; sets of slots are bits
 
-Contents also hold what was acknowledged to users: a world in which a reader finds something else has lost a write.
+Contents include what users were acknowledged: a world in which a reader finds something else has lost a write.
 """
 
 import threading
@@ -32,7 +32,7 @@ InForce = tuple[tuple[int, ...], ...]
 
 
 class Seen:
-    """Things that must happen somewhere in a search, or its proof says nothing: bits, or-ed in its innermost loop."""
+    """Events that must happen somewhere in a search, or its proof says little: bits, or-ed in its innermost loop."""
 
     NOTHING = 0
     FILL_MET_TOMBSTONE = 1
@@ -50,8 +50,6 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The pairs of each storage, and what was acknowledged."""
-
     pairs: tuple[tuple[tuple[bytes, bytes | None], ...], ...]
     acknowledged: Acknowledged
 
@@ -60,10 +58,9 @@ class Contents:
 
 
 class Snapshot:
-    """The pairs of each storage as a transaction finds them, and the rows among them, looked for once.
+    """The pairs of each storage as a transaction finds them, and the rows among them, computed once for each placement.
 
-    All versions that have the same placement see the same rows: what they know of their columns is asked elsewhere.
-    With `takes_tombstones` a row exists whose existence pair is a tombstone: what section 1 forbids.
+    With `takes_tombstones` a row exists whose existence pair is a tombstone: section 1 forbids it.
     """
 
     __slots__ = ("_rows", "_takes_tombstones", "storages")
@@ -91,7 +88,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of an event: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
+    """Contents after an event, the slots it read or wrote, those it wrote, and the bits of `Seen`."""
 
     after: int
     touched: int
@@ -109,16 +106,14 @@ class Fault:
 
 
 def third_version(node: str, version: int, newest: int) -> Fault:
-    """The fault of a node that leases a version older than the newest but one."""
+    """A node leases a version older than the newest but one."""
     why = "{node} leases version {version} beside {newest}"
     return Fault("two versions", version, Sentence(why, node=node, version=version, newest=newest))
 
 
 class Numbers(Generic[K]):
-    """Values in the order in which they were met, each under its place.
-
-    Several threads search the same model: a number is given by one of them, and only when its value can be found.
-    """
+    """Values by their number, in order of appearance. Threads share it: a number is given once its value can be
+    found."""
 
     def __init__(self) -> None:
         self.values: list[K] = []
@@ -126,7 +121,6 @@ class Numbers(Generic[K]):
         self._lock = threading.Lock()
 
     def of(self, value: K) -> int:
-        """The number of this value; equal values have equal numbers."""
         found = self._places.get(value)
         if found is not None:
             return found
@@ -138,8 +132,6 @@ class Numbers(Generic[K]):
 
 
 class NumberedContents:
-    """All contents of one model that were met; equal contents have equal numbers."""
-
     takes_tombstones = False
     """Whether readers take a tombstone of an existence pair for a row."""
 
@@ -151,13 +143,12 @@ class NumberedContents:
         self._snapshots: dict[int, Snapshot] = {}
 
     def number(self, storages: Sequence[Pairs], acknowledged: Acknowledged) -> int:
-        """The number of these contents; equal contents have equal numbers."""
         return self._contents.of(
             Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), acknowledged)
         )
 
     def snapshot(self, contents: int) -> Snapshot:
-        """The pairs that a transaction finds which begins now. Nobody changes them."""
+        """Read-only."""
         found = self._snapshots.get(contents)
         if found is None:
             found = self._snapshots[contents] = self.snapshot_of(self.known[contents].storages())
@@ -178,7 +169,6 @@ class NumberedContents:
         )
 
     def mask(self, slots: Iterable[Slot]) -> int:
-        """Slots as bits."""
         bits = 0
         for slot in slots:
             bits |= 1 << self._slots.of(slot)

@@ -1,7 +1,4 @@
-"""Why a version refuses a statement on these contents, in words: the first reason that holds.
-
-The explorer only asks whether it does (`Effects.effect`); people ask why.
-"""
+"""Why a version refuses a statement, in words: the first reason that holds. The explorer only asks whether it does."""
 
 from collections.abc import Mapping
 
@@ -43,7 +40,6 @@ OTHERWISE = Text("this version refuses it, or another row has its key")
 
 
 def why_refused(effects: Effects, contents: int, schema: Schema, statement: Statement) -> Text:
-    """The first reason why these versions refuse a statement that they do refuse."""
     what, row, other = statement
     is_of_parent = what in OF_PARENTS
     table = effects.program.descriptors[schema[PARENT if is_of_parent else CHILD]]
@@ -67,7 +63,7 @@ def why_refused(effects: Effects, contents: int, schema: Schema, statement: Stat
 
 
 def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None, statement: Statement) -> Text:
-    """Why a value cannot be assigned to the column a; "" when it can."""
+    """Why a value cannot be assigned to the column a; "" if it can."""
     what, row, value = statement
     column = value_column(table)
     state = State.ABSENT if column is None else column.state
@@ -88,7 +84,6 @@ def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None
 
 
 def _why_forbidden(effects: Effects, contents: int, schema: Schema, statement: Statement) -> Text:
-    """Why other rows stand in the way."""
     refusal = effects.refusal(contents, schema, statement)
     if refusal & Seen.CHILD_REFUSED:
         return Text("the row that it refers to is not there")

@@ -1,7 +1,4 @@
-"""Effects of a reorganisation on the contents of the model's table: fills, range by range, deletions, verification.
-
-As with statements nothing is decided here: `storage.mutations.fill_row` says what a row requires (R2).
-"""
+"""Effects of fills, deletions and verification on contents. `storage.mutations.fill_row` decides which pairs (R2)."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -17,13 +14,10 @@ from lab.explorer.rules_left_out import Broken
 from storage import encoding
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Op, fill_row
-from storage.pairs import StoredRow
 from storage.store import MemoryStore
 
 
 class Reorganisation(Judgement):
-    """Effects of fills and of the executor's own acts, worked out when first asked for."""
-
     def __init__(self, model: Model, program: Program) -> None:
         super().__init__(model, program)
         self._chunks: Numbers[tuple[Op, ...]] = Numbers()
@@ -34,32 +28,34 @@ class Reorganisation(Judgement):
     # The fill
 
     def read_range(self, contents: int, schema: int, number: int) -> int:
-        """The number of the chunk that a fill will put for the rows of range `number`, as it reads them now."""
+        """The number of the chunk that a fill will put for the rows of range `number`, read now."""
         key = contents, schema, number
         if key not in self._reads:
             self._reads[key] = self.chunk(self._fill_ops(contents, self.program.descriptors[schema], number))
         return self._reads[key]
 
     def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
-        """The pairs that these rows require of a fill (R2)."""
         rows = self.snapshot(contents).rows(schema)
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
         for key in sorted(wanted & rows.keys()):
             ops = fill_row(schema, rows[key])
             if self.model.lacks(Broken.INDEX_FIRST):
-                ops = [*_of_rows(ops, self), *_of_indexes(fill_row(schema, _without_a(rows[key])), self)]
+                row = rows[key]
+                ops = [
+                    *(op for op in ops if self.name_of(op.key).index == PRIMARY),
+                    *_of_indexes(fill_row(schema, row._replace(columns={A: encoding.NULL, **row.columns})), self),
+                ]
             found += ops
         if self.storages == 1:
             found = [op._replace(bucket=1) for op in found]
         return tuple(sorted(found, key=lambda op: op.key))
 
     def chunk(self, ops: tuple[Op, ...]) -> int:
-        """The number of what one attempt will put."""
         return self._chunks.of(ops)
 
     def fill(self, contents: int, chunk: int) -> Effect:
-        """A chunk is put: where there is neither a pair nor a tombstone (R2)."""
+        """Puts a chunk where there is neither a pair nor a tombstone (R2)."""
         key = contents, chunk
         if key not in self._fills:
             self._fills[key] = self._put_chunk(contents, chunk)
@@ -96,7 +92,7 @@ class Reorganisation(Judgement):
     # The executor
 
     def act(self, at: int, contents: int) -> tuple[int, int, int]:
-        """The executor's act at stop `at`: contents after it, and the stop it comes to."""
+        """The executor's act at stop `at`: contents after it, the next stop, and the bits of `Seen`."""
         stop = self.program.stops[at]
         if stop.do in (Do.CLEAR, Do.PURGE):
             return self.tidy(contents).after, at + 1, Seen.NOTHING
@@ -110,24 +106,24 @@ class Reorganisation(Judgement):
         return contents, at + 1, Seen.NOTHING
 
     def _next_version(self, at: int) -> Schema:
-        """The version that is published after stop `at`: what a verification is for; at the end the newest one."""
+        """The version published after stop `at`, which a verification is for; at the end the newest."""
         following = (stop for stop in self.program.stops[at:] if stop.do in (Do.PUBLISH, Do.END))
         stop = next(following)
         return stop.next_schema if stop.do is Do.PUBLISH else stop.newest_schema
 
     def tidy(self, contents: int) -> Effect:
-        """Tombstones of the elements are removed: clear (R6) and purge (R8)."""
+        """Removes tombstones of the elements: clear (R6) and purge (R8)."""
         return self._remove(contents, lambda key, value: value is None and self._part_of(key) is not None)
 
     def delete(self, contents: int, stop: Stop) -> Effect:
-        """Pairs and tombstones of the elements are deleted; of two placements, those of the one that is dropped."""
+        """Deletes pairs and tombstones of the elements; of two placements, of the dropped one."""
         if self.model.has_placements:
             going = {OLD if part == 0 else NEW for part in stop.parts}
             return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
         return self._remove(contents, lambda key, _: self._part_of(key) in stop.parts)
 
     def remove_storages(self, contents: int) -> Effect:
-        """The storages go that the new placement does not have, with all that lies there."""
+        """Drops the storages that the new placement lacks, with their contents."""
         _, left = self.model.storage_counts
         before = self.known[contents]
         storages = before.storages()
@@ -152,14 +148,5 @@ class Reorganisation(Judgement):
         return storage_of(op.bucket, op.storages or self.storages, BUCKETS) - 1
 
 
-def _of_rows(ops: Iterable[Op], effects: Reorganisation) -> Iterator[Op]:
-    return (op for op in ops if effects.name_of(op.key).index == PRIMARY)
-
-
 def _of_indexes(ops: Iterable[Op], effects: Reorganisation) -> Iterator[Op]:
     return (op for op in ops if effects.name_of(op.key).index != PRIMARY)
-
-
-def _without_a(row: StoredRow) -> StoredRow:
-    """A row as a fill reads it that takes a missing value for NULL."""
-    return row._replace(columns={A: encoding.NULL, **row.columns})

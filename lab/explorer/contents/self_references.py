@@ -1,11 +1,8 @@
-"""A table that refers to itself: t (id, a), whose a refers to t (id).
+"""A table that refers to itself: t (id, a), whose a refers to t (id). One descriptor bears the foreign key from both
+ends, so one version moves both.
 
-    stage   the foreign key's state: one descriptor bears it from both its ends, so one version moves both
-
-A value is a row here: what `a` holds is the key of the row that it refers to, of itself perhaps. One statement may need
-from both ends, a change of key above all: what it refers to must be there, and nobody may refer to what is deleted.
-Both are looked up among the rows as the statement leaves them, and what is looked up is read, so it conflicts with
-whoever writes that (T1).
+A value is the key of a row. A statement may have demands from both ends, above all a change of key. They are checked
+among the rows as the statement leaves them, and those reads conflict with other writers (T1).
 """
 
 from collections.abc import Iterator
@@ -30,13 +27,11 @@ _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
 
 
 def demands_made(model: Model, table: Descriptor, change: Change) -> list[Demand]:
-    """The demands of a statement that changes a row of this version, but for the rule that the model lacks."""
+    """The demands of a change under this version, but for the rule left out."""
     return [one for one in demands(table, [change]) if not model.lacks(_LEAVES_OUT[one.wants_row])]
 
 
 class SelfEffects(Effects):
-    """Effects on a table whose rows refer to each other."""
-
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
         values = {reference(value): value for value in range(self.model.values + 1)}
         return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
@@ -54,10 +49,11 @@ class SelfEffects(Effects):
         return Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
 
     def _why_refused(self, table: Descriptor, snapshot: Snapshot, statement: Statement, ops: list[Op]) -> int:
-        """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
+        """The bits of `Seen` if the foreign key forbids a statement, else nothing."""
         left = self._after(snapshot, ops)
         for demand in self._demands(table, snapshot, statement, left):
-            if not self._is_met(table, left, demand):
+            rows = left.rows(table).values
+            if why_unmet(demand, table, has=lambda at: left.storages[0].get(at.key) is not None, rows=rows) is not None:
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
@@ -69,7 +65,7 @@ class SelfEffects(Effects):
         return demands_made(self.model, table, (before, after))
 
     def _after(self, snapshot: Snapshot, ops: list[Op]) -> Snapshot:
-        """The pairs as a statement leaves them; one that puts a key which is there is refused later."""
+        """The pairs as a statement leaves them; one that puts an existing key is refused later."""
         left = [dict(pairs) for pairs in snapshot.storages]
         for op in ops:
             try:
@@ -77,11 +73,6 @@ class SelfEffects(Effects):
             except DuplicateKey:
                 continue
         return Snapshot(left)
-
-    def _is_met(self, table: Descriptor, left: Snapshot, demand: Demand) -> bool:
-        rows = left.rows(table).values()
-        unmet = why_unmet(demand, table, has=lambda at: left.storages[0].get(at.key) is not None, rows=lambda: rows)
-        return unmet is None
 
     def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
         yield from super()._read_slots(schema, snapshot, statement)

@@ -39,14 +39,12 @@ def row_text(row: Sequence[object]) -> Text:
 
 
 def value_text(value: object) -> Text:
-    """The value of the column a, as a statement names it."""
     if value == NO_VALUE:
         return Text("no value")
     return assigned_text("a", "NULL" if value == 0 else str(value))
 
 
 def assigned_text(column: str, value: str) -> Text:
-    """A column and its value: "a = 1"."""
     return Text("{column} = {value}", {"column": column, "value": value})
 
 
@@ -56,7 +54,7 @@ def rows_of_range(model: Model, number: int) -> range:
 
 
 def statements_of(model: Model) -> Iterator[Statement]:
-    """Every statement there is; which of them a version takes depends on the contents."""
+    """Every statement; which of them a version accepts depends on the contents."""
     nulls = model.nulls or Kind.CONSTRAINT in model.kinds
     values = (0, *numbers_of(model)) if nulls else numbers_of(model)
     for row in range(1, model.rows + 1):
@@ -69,7 +67,7 @@ def statements_of(model: Model) -> Iterator[Statement]:
 
 
 def inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
-    """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
+    """The columns of an inserted row; None if this version has no room for the value, or lacks one."""
     column = value_column(schema)
     if column is None or column.state is not State.PUBLIC:
         if value != NO_VALUE:

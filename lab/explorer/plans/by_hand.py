@@ -1,9 +1,8 @@
-"""A plan written by hand: versions that somebody names, and what is needed between them, unless a rule is left out.
+"""A plan from versions that are given: adds the work between them, unless a rule is left out.
 
     absent, write-only, public   publish write-only, filling · drain · fill · publish public · drain · purge
 
-It asks nobody whether that is safe: this is how broken sequences come to be explored. What is safe is the planner's
-(`lab.explorer.plans.by_planner`).
+It does not check that the plan is safe, so that broken sequences can be explored. Safe plans are the planner's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ from lab.explorer.rules_left_out import Broken
 
 
 def written_by_hand(model: Model) -> Plan:
-    """The plan whose versions have the model's elements in its stages, one after the other. Raises `BadModel`."""
+    """Versions have the model's elements in its stages. Raises `BadModel`."""
     return plan_with(model, tuple(_Whole(model, elements_of(model)).steps()))
 
 
@@ -51,13 +50,12 @@ def plan_with(model: Model, forward: tuple[Step, ...]) -> Plan:
 
 
 def _takes_away(moves: Sequence[Move], step: Step) -> bool:
-    """True if nothing is left afterwards of something that is dropped: there is nothing to go back to."""
     dropped = {move.element for move in moves if move.kind is MoveKind.DROP}
     return any(one.element in dropped and one.after is State.ABSENT for one in step.transitions)
 
 
 class Pen:
-    """Writes steps down: what is published, run and drained, and which tables nodes may still use in an old version."""
+    """Writes steps down: publish, work and drain, and the tables that nodes may still use in an old version."""
 
     def __init__(self, model: Model, elements: tuple[Element, ...]) -> None:
         self.model, self.elements = model, elements
@@ -88,14 +86,19 @@ class Pen:
 
 
 class _Whole(Pen):
-    """Works out what is needed between the versions."""
-
     def steps(self) -> Iterator[Step]:
         fillings = [self._filling(*stages) for stages in pairwise(self.model.stages)] + [NOTHING]
         for number, (before, after) in enumerate(pairwise(self.model.stages), 1):
             if not self.model.pair:
                 yield from self._reorganise(self._arriving(before, after))
-                yield from self._delete(self._leaving(before, after))
+                stages = zip(self.model.walkers, before, after, strict=True)
+                yield from self._delete(
+                    frozenset(
+                        at
+                        for at, (kind, old, new) in enumerate(stages)
+                        if kind.has_pairs and old is not State.ABSENT and new is State.ABSENT
+                    )
+                )
             yield self.publish(after, fillings[number])
         yield from self.drain()
         filled = frozenset().union(*fillings)
@@ -103,7 +106,6 @@ class _Whole(Pen):
             yield self.run(StepKind.PURGE, filled)
 
     def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
-        """The steps before something becomes public."""
         kinds = self.model.walkers
         filled = frozenset(at for at in arriving if kinds[at].is_filled)
         if not arriving or self.model.lacks(Broken.SKIPPED):
@@ -128,14 +130,14 @@ class _Whole(Pen):
         yield Step(StepKind.DELETE, self.newest[CHILD].version, elements=order)
 
     def _filling(self, before: Stage, after: Stage) -> frozenset[int]:
-        """The elements that the version with `before` fills, when `after` comes next (R4): those about to be public."""
+        """The elements that the version with `before` fills (R4): those that `after` makes public."""
         if self.model.pair:
             return NOTHING
         arriving = self._arriving(before, after)
         return frozenset(at for at in arriving if self.model.walkers[at].is_filled and before[at] is State.WRITE_ONLY)
 
     def _arriving(self, before: Stage, after: Stage) -> frozenset[int]:
-        """Elements that were not public at first, and become public now: they are filled, or verified, before that."""
+        """Elements that become public: they are filled, or verified, first."""
         stages = zip(self.model.walkers, self.model.stages[0], before, after, strict=True)
         return frozenset(
             at
@@ -144,13 +146,4 @@ class _Whole(Pen):
             and first is not State.PUBLIC
             and old not in (State.PUBLIC, State.ABSENT)
             and new is State.PUBLIC
-        )
-
-    def _leaving(self, before: Stage, after: Stage) -> frozenset[int]:
-        """Elements that become absent: their pairs are deleted before that."""
-        stages = zip(self.model.walkers, before, after, strict=True)
-        return frozenset(
-            at
-            for at, (kind, old, new) in enumerate(stages)
-            if kind.has_pairs and old is not State.ABSENT and new is State.ABSENT
         )

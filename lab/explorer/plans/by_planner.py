@@ -1,8 +1,5 @@
-"""The planner's own plan of a statement on the small table: what a safe variant explores.
-
-CREATE INDEX by_a ON t (a)      as a client would ask for it
-moves                           all elements of the model at once, when no one statement asks for them together
-"""
+"""The planner's own plan of a statement on the small table, such as `CREATE INDEX by_a ON t (a)`: a safe variant
+explores it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +21,7 @@ from storage.buckets import StorageCount
 
 
 def plan_by_planner(model: Model) -> Plan:
-    """The plan of the model's statement. Raises `BadModel` when there is none, or its versions are not the stages."""
+    """Raises `BadModel` without a statement, or if its versions are not the stages."""
     if model.has_placements and model.statement == MOVES:
         raise BadModel("the placements of a table move by a statement, ALTER TABLE t SET (storages = 3), or by hand")
     try:
@@ -57,7 +54,8 @@ def _of_statement(model: Model) -> Plan:
 
 
 def _composed(model: Model) -> Plan:
-    """The composer asked for all moves: what is added beside a column covers it, unless they are apart."""
+    """All moves at once, for a model without a statement: an index covers the column beside it, unless they are
+    apart."""
     elements = elements_of(model)
     (base,) = tables_of(model, model.stages[0], (1,))
     moves = tuple(

@@ -1,13 +1,9 @@
-"""A plan in the order of its tiles: just these versions and this work, however careless the order is.
+"""A plan in the order of its tiles, so that a misplaced fill can be explored.
 
     delete-only, fill, public   publish delete-only, filling · drain · fill · publish public · drain · purge
 
-`lab.explorer.plans.by_hand` works out where a fill belongs, and cannot place it elsewhere. Here its place is what is
-asked about: a fill may come before the drain that it needs writers to be past, or after readers.
-
-state    publish it; if a fill comes before the next state, it is filling, unless it is public already
-work     drain if a node may use an older version, run it, close the run
-end      drain, and purge what a fill has left
+A state is published, filling if a fill comes before the next state. Work drains, runs and closes the run. The end
+drains and purges.
 """
 
 from collections.abc import Iterator
@@ -21,13 +17,11 @@ from lab.explorer.plans.small_tables import CHILD, NOTHING, elements_of
 
 
 def plan_in_order(model: Model) -> Plan:
-    """The plan of the model's tiles. Raises `BadModel` for work that has nothing to work on."""
+    """Raises `BadModel` for work that has nothing to work on."""
     return plan_with(model, tuple(_InOrder(model, elements_of(model)).steps()))
 
 
 class _InOrder(Pen):
-    """Writes the steps of tiles down, one tile after the other."""
-
     def steps(self) -> Iterator[Step]:
         stages = iter(self.model.stages[1:])
         for at, tile in enumerate(self.model.tiles):
@@ -37,18 +31,14 @@ class _InOrder(Pen):
                 yield Step(StepKind.CLOSE, self.newest[CHILD].version)
             else:
                 stage = next(stages)
-                fills = "fill" in self._work_after(at)
+                following = self.model.tiles[at + 1 :]
+                until = next((n for n, tile in enumerate(following) if tile not in WORK), len(following))
+                fills = "fill" in following[:until]
                 here = (place for place in self._filled if stage[place] in (State.DELETE_ONLY, State.WRITE_ONLY))
                 yield self.publish(stage, frozenset(here) if fills else NOTHING)
         yield from self.drain()
         if "fill" in self.model.tiles:
             yield self.run(StepKind.PURGE, self._filled)
-
-    def _work_after(self, at: int) -> tuple[str, ...]:
-        """The work between a tile and the next state."""
-        following = self.model.tiles[at + 1 :]
-        until = next((n for n, tile in enumerate(following) if tile not in WORK), len(following))
-        return following[:until]
 
     def _worked(self, tile: str) -> Step:
         if tile == "delete":
@@ -64,7 +54,7 @@ class _InOrder(Pen):
         return self.model.walkers
 
     def _in(self, state: State) -> frozenset[int]:
-        """The places of the elements that are in this state at first."""
+        """The places of the elements that begin in this state."""
         return frozenset(place for place, one in enumerate(self.model.stages[0]) if one is state)
 
     @property
@@ -73,5 +63,5 @@ class _InOrder(Pen):
 
     @property
     def _filled(self) -> frozenset[int]:
-        """The elements of a fill: all that was not public at first and is made of what is there."""
+        """Elements that were not public at first and are made of existing rows."""
         return frozenset(place for place in self._new if self._kinds[place].is_filled)

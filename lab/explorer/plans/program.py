@@ -1,16 +1,11 @@
-"""A plan as the executor walks it: stops, each with one act and what nodes may use before it.
+"""A plan as the executor takes it: stops, each with one act and the versions that nodes may use before it.
 
     v1 absent · publish v2 delete-only · publish v3 write-only, filling · drain v3 · clear ·
     fill · publish v4 public · drain v4 · purge · end
 
-A fill is two stops: before its first range is read, tombstones of before the drain are cleared (R6), and transactions
-go on before and after that.
-
-The executor stands before one of its stops, and where it stands tells the newest version and the fence: a world needs
-no more than the number of its stop. A storage that is left over is removed at the end.
-
-A failed verification, or a cancel, leads to the steps back (`changes.plan.rollback`), whose versions go on counting.
-The end of a fill closes its run, so `close` has no stop.
+A fill is two stops: tombstones from before the drain are cleared first (R6), and transactions commit before and after
+that. A stop tells the newest version and the fence, so a world needs only its number. A failed verification or a cancel
+leads to the steps back (`changes.plan.rollback`). The end of a fill closes its run, so `close` has no stop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +36,6 @@ StepsBack = Callable[[int], Sequence[Step]]
 
 
 class Do(Enum):
-    """The executor's act at a stop."""
-
     PUBLISH = "publish"
     DRAIN = "drain"
     CLEAR = "clear"
@@ -66,10 +59,10 @@ UNCHANGED = -1
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """One table's versions: `schemas[v]` is where version v is in `Program.descriptors`.
+    """One table's versions: `schemas[v]` is the place of version v in `Program.descriptors`.
 
-    `fence` is the oldest that transactions may be using, `accepted` the oldest that they may begin with: the two differ
-    where the storages accept the newest version alone, while those that have begun finish.
+    `fence` is the oldest that transactions may use, `accepted` the oldest that they may begin with. They differ if the
+    storages accept the newest version alone while open transactions finish.
     """
 
     newest: int
@@ -79,17 +72,17 @@ class Versions:
 
     @property
     def in_force(self) -> tuple[int, ...]:
-        """The places of what the fence lets in, oldest first."""
+        """The places of the versions from the fence on, oldest first."""
         return self.schemas[self.fence :]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One act of the executor, and how things are before it.
+    """One act of the executor, and the versions before it.
 
     `version` is the one to publish or to drain, of the first table; `published` has the place of each table's new
-    version, or `UNCHANGED`, and `drained` the tables that are drained. `parts` are the elements (by their place in a
-    stage) that a deletion is of. `otherwise` and `cancel` are the stops where a failed verification and a cancel go on.
+    version, or `UNCHANGED`, and `drained` the tables that are drained. `parts` are the elements that a deletion is of.
+    `otherwise` and `cancel` are the stops after a failed verification and after a cancel.
     """
 
     do: Do
@@ -103,7 +96,7 @@ class Stop:
 
     @property
     def newest(self) -> int:
-        """The first table's newest version; most models have no other table."""
+        """The first table's newest version."""
         return self.tables[0].newest
 
     @property
@@ -126,11 +119,11 @@ class Stop:
         return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
 
     def uses_from(self, use: Use) -> Iterator[Use]:
-        """All that a node which has come to `use` may use now, itself first."""
+        """The versions that a node at `use` may use, itself first."""
         return product(*(range(v, table.newest + 1) for v, table in zip(use, self.tables, strict=True)))
 
     def lifted(self, use: Use) -> Use:
-        """The versions that a node has come to, those that the fence has left behind lifted to it."""
+        """The versions of a node, those below the fence lifted to it."""
         return tuple(max(v, table.fence) for v, table in zip(use, self.tables, strict=True))
 
     def schema(self, use: Use) -> Schema:
@@ -149,17 +142,13 @@ class Program:
 
 
 def plan_of(model: Model) -> Plan:
-    """The plan that a model explores: the planner's when it names a statement, that of its tiles, or written by hand.
-
-    Raises `BadModel` when the model has none.
-    """
+    """The planner's plan if the model names a statement, that of its tiles, or by hand. Raises `BadModel`."""
     if model.tiles:
         return plan_in_order(model)
     return plan_by_planner(model) if model.statement else written_by_hand(model)
 
 
 def program_of(model: Model) -> Program:
-    """The program of a model."""
     plan = plan_of(model)
     return program(model, plan, partial(_steps_back, model, plan))
 
@@ -170,7 +159,7 @@ def _steps_back(model: Model, plan: Plan, published: int) -> Sequence[Step]:
 
 
 def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
-    """A plan of the model's elements, with the steps back from where it may be cancelled, or fails to verify."""
+    """A plan of the model's elements, with the steps back from each cancel or failed verification."""
     stops = _Stops(model)
     published, exits = 0, []
     for number, step in enumerate(plan.forward):
@@ -190,8 +179,6 @@ def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
 
 
 class _Stops:
-    """Stops written down one after the other, and what each leaves behind."""
-
     def __init__(self, model: Model) -> None:
         self.model = model
         self.elements: Sequence[Element] = elements_of(model)
@@ -204,11 +191,28 @@ class _Stops:
         self.stops.append(Stop(do, self.tables, **of_it))  # type: ignore[arg-type]
 
     def add_step(self, step: Step) -> None:
-        """The stops of a step: of a fill two, of several elements one deletion after the other, of none no stop."""
+        """The stops of a step: of a fill two, of several elements one deletion each."""
         if step.kind is StepKind.PUBLISH:
-            self._publish(step)
+            new = (step.published, *(step.partners if self.model.foreign_key else ()))
+            published = tuple(
+                self._describe(at, new[at]) if at < len(new) else UNCHANGED for at in range(len(self.tables))
+            )
+            self.stops.append(Stop(Do.PUBLISH, self.tables, version=self.tables[0].newest + 1, published=published))
+            self.tables = tuple(
+                table if place == UNCHANGED else self._with_next(table, place)
+                for place, table in zip(published, self.tables, strict=True)
+            )
+            if self.model.lacks(Broken.REMOVED_EARLY) and step.published.placement.id == NEW:
+                self.remove_storage()
         elif step.kind is StepKind.DRAIN:
-            self._drain(step)
+            tables = range(len(self.tables) if step.partners else 1)
+            behind = tuple(at for at in tables if self.tables[at].fence < self.tables[at].newest)
+            if behind:
+                self.stops.append(Stop(Do.DRAIN, self.tables, version=self.tables[0].newest, drained=behind))
+                self.tables = tuple(
+                    replace(table, fence=table.newest, accepted=table.newest) if at in behind else table
+                    for at, table in enumerate(self.tables)
+                )
         elif step.kind is StepKind.DELETE:
             for element in step.elements:
                 self.add(Do.DELETE, parts=(self._place(element),))
@@ -218,7 +222,7 @@ class _Stops:
                     self.add(do)
 
     def _place(self, element: Element) -> int:
-        """Where an element is in a stage: whatever the planner calls it."""
+        """The place of an element in a stage, whatever the planner calls it."""
         at = next(
             (at for at, one in enumerate(self.elements) if (one.kind, one.id) == (element.kind, element.id)), None
         )
@@ -245,36 +249,14 @@ class _Stops:
             )
 
     def nowhere_back(self, at: int, published: int) -> Iterator[tuple[int, int]]:
-        """Of a verification that no step back follows: before the first publish it ends, too late it fails for ever."""
+        """Verifications without a step back: before the first publish the change ends, too late it fails."""
         if not published:
             yield at, published
         elif at < len(self.stops):
             self.stops[at] = replace(self.stops[at], otherwise=at)
 
-    def _drain(self, step: Step) -> None:
-        """Nobody uses an older version of the plan's own table afterwards, nor of the partners (L11)."""
-        tables = range(len(self.tables) if step.partners else 1)
-        behind = tuple(at for at in tables if self.tables[at].fence < self.tables[at].newest)
-        if behind:
-            self.stops.append(Stop(Do.DRAIN, self.tables, version=self.tables[0].newest, drained=behind))
-            self.tables = tuple(
-                replace(table, fence=table.newest, accepted=table.newest) if at in behind else table
-                for at, table in enumerate(self.tables)
-            )
-
-    def _publish(self, step: Step) -> None:
-        new = (step.published, *(step.partners if self.model.foreign_key else ()))
-        published = tuple(self._describe(at, new[at]) if at < len(new) else UNCHANGED for at in range(len(self.tables)))
-        self.stops.append(Stop(Do.PUBLISH, self.tables, version=self.tables[0].newest + 1, published=published))
-        self.tables = tuple(
-            table if place == UNCHANGED else self._with_next(table, place)
-            for place, table in zip(published, self.tables, strict=True)
-        )
-        if self.model.lacks(Broken.REMOVED_EARLY) and step.published.placement.id == NEW:
-            self.remove_storage()
-
     def remove_storage(self) -> None:
-        """The storage that no placement has any more is removed, once."""
+        """Removes the storage that no placement has, once."""
         before, after = self.model.storage_counts
         if before > after and all(stop.do is not Do.REMOVE for stop in self.stops):
             self.add(Do.REMOVE)
@@ -287,7 +269,7 @@ class _Stops:
         return Versions(newest, oldest, (*table.schemas, place), accepted)
 
     def _describe(self, at: int, new: Descriptor) -> int:
-        """The place of a table's next version; a table that a plan makes has been absent in version 1."""
+        """The place of a table's next version; a table that a plan makes was absent in version 1."""
         described = replace(new, version=self.tables[at].newest + 1)
         if described not in self.descriptors:
             self.descriptors.append(described)

@@ -1,11 +1,10 @@
-"""The tables that plans are explored on: a primary key, one column, and the elements that move.
+"""The tables of models: a primary key, one column, and the elements that move.
 
-index, unique index    t (id, a)        index by_a on a, perhaps WHERE a = 11
-column                 t (id, a)        the column a itself
-constraint             t (id, a)        NOT NULL, or CHECK (a = 11), on a, or a refers to id
-foreign key            child (id, a)    a refers to parent (id); both descriptors bear it (L11)
-placement              t (id, a)        by id, and by a
-table                  t (id, a)        the table itself
+    index, unique index    t (id, a)        index by_a on a, perhaps WHERE a = 11
+    column, table          t (id, a)        the column a itself, or the table
+    constraint             t (id, a)        NOT NULL, or CHECK (a = 11), on a, or a refers to id
+    foreign key            child (id, a)    a refers to parent (id); both descriptors bear it (L11)
+    placement              t (id, a)        by id, and by a
 
 A parent's key and the value that refers to it are encoded alike, so values stand for parents.
 """
@@ -107,7 +106,7 @@ def width_of(described: Descriptor) -> Text:
 
 
 def has_room(column: Column, number: int) -> bool:
-    """True if the column takes a value; every column takes NULL (0)."""
+    """True if the column can hold a value; every column can hold NULL (0)."""
     value, _ = encoding.decode(SqlType.BIGINT, encoded(number))
     assert value is None or isinstance(value, int)
     limit = limit_of(column.type, column.length)
@@ -146,7 +145,7 @@ def _element(model: Model, kind: Kind, number: int) -> Element:
 def tables_of(
     model: Model, stage: Stage, versions: Sequence[int], *, filling: frozenset[int] = NOTHING
 ) -> tuple[Descriptor, ...]:
-    """All tables of the model, each in the version that is given, their elements in the states of `stage`."""
+    """Each table in its version, the elements in the states of `stage`."""
     how, how_of_parent = model.coordinations
     if not model.foreign_key:
         return (replace(descriptor(model, stage, versions[0], filling=filling), coordination=how),)
@@ -160,13 +159,12 @@ def tables_of(
 
 
 def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
-    """The table with the foreign key in this state, and no other constraint."""
     borne = () if state is State.ABSENT else (replace(link, state=state),)
     return replace(table, constraints=borne, next_constraint_id=ConstraintId(1 + len(borne)))
 
 
 def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int] = NOTHING) -> Descriptor:
-    """Version `version` of the table: the elements in the states of `stage`, those of `filling` being filled."""
+    """Version `version` of the table: elements in the states of `stage`, those of `filling` being filled."""
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
     columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements, version))
     indexes = tuple(_indexes(model, [part for part in elements if part.kind.is_index], ID if model.apart else A))
@@ -189,15 +187,13 @@ def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[i
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of the model's elements in one version."""
-
     kind: Kind
     state: State
     filling: bool
 
 
 def _column(model: Model, parts: Sequence[_Part], version: int) -> Iterator[Column]:
-    """The column a. It stays in a version that has lost it while something is made of it still."""
+    """The column a. It stays in a version that has lost it while an index or constraint still needs it."""
     if model.widths:
         sql_type, length = TYPES.get(model.widths.split(",")[version - 1], (SqlType.BIGINT, None))
         yield Column(A, "a", sql_type, length=length)
@@ -251,7 +247,7 @@ def value_column(described: Descriptor) -> Column | None:
 
 
 def _is_public_not_null(model: Model, part: _Part) -> bool:
-    """A NOT NULL that is public is the column's own; the constraint is there while it moves."""
+    """A public NOT NULL belongs to the column; while it moves it is a constraint."""
     is_constraint = part.kind is Kind.CONSTRAINT and part.state is State.PUBLIC
     return is_constraint and not (model.check or model.foreign_key or model.refers_to_itself)
 
@@ -289,17 +285,16 @@ def _placements(model: Model, stage: Stage, filling: bool) -> tuple[Placement, .
 
 
 def _function(model: Model) -> str:
-    """A function by which rows 1 and 2 lie apart on three storages, and side by side on two."""
+    """A function by which rows 1 and 2 lie apart on three storages, and together on two."""
     return "mpcrc32" if model.storages else "strcrc32"
 
 
 def refuses(described: Descriptor, row: StoredRow) -> bool:
-    """True if a writer of this version is refused such a row: a constraint, moving or public, does not hold."""
+    """True if a constraint of this version, moving or public, refuses the row."""
     return bool(constraint_violations(described, row))
 
 
 def names_of(model: Model) -> list[str]:
-    """The names of the model's elements, in the order of a stage."""
     if model.kinds == TWINS:
         return ["column a", "its twin"]
     indexes = iter(INDEX_NAMES.values())
@@ -324,7 +319,7 @@ def _constraint_name(model: Model) -> str:
 
 
 def part_of(model: Model, name: PairName) -> int | None:
-    """The place of the model's element that a pair belongs to, counted from 0; None for what does not move."""
+    """The place of the element that a pair belongs to; None for what does not move."""
     if model.has_placements:
         return 0 if name.placement == NEW else None
     if model.kind is Kind.TABLE:
@@ -339,7 +334,7 @@ def part_of(model: Model, name: PairName) -> int | None:
 
 
 def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
-    """The elements' names in `storage.integrity.clauses`: their tombstones are allowed until the change has ended."""
+    """The elements' names in `storage.integrity.clauses`, which allows their tombstones during a change."""
     elements: list[Column | Index | Placement] = [*described.indexes]
     elements += [c for c in described.columns if c.id != ID]
     elements += described.placements if model.has_placements else ()

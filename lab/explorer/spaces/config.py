@@ -1,10 +1,8 @@
-"""One state of a model's world, as a value: its nodes with their leases and transactions, the fill, the contents.
+"""One state of a model's world: nodes with their leases and transactions, the fill, the contents. An event is a tuple
+of words and numbers, and `step_id` its name in links and files.
 
-An event is a tuple of words and numbers, and `step_id` its name in links and files.
-
-A transaction holds what the world changed behind its back: `dirty`, slots that other
-transactions wrote since its snapshot (touching one at commit is 40001), and `unseen`, slots
-that a reorganisation wrote, which it neither reads nor removes.
+A transaction holds what changed since its snapshot: `dirty`, slots that other transactions wrote (touching one at
+commit is 40001), and `unseen`, slots that a reorganisation wrote, which it neither reads nor removes.
 """
 
 from typing import NamedTuple
@@ -30,9 +28,9 @@ NOTHING_HELD = Held(0, live=False)
 
 
 class Transaction(NamedTuple):
-    """An open transaction. `held` are its versions; `live` stands there where the node has a newer one.
+    """An open transaction. `held` are its versions; `live` is kept there if the node has a newer one.
 
-    `snapshot` are the contents it reads, when that matters: where what it has read may change before it commits.
+    `snapshot`: the contents it reads, set only if they may change before it commits.
     """
 
     held: tuple[Held, ...]
@@ -56,7 +54,7 @@ class Transaction(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node: the newest version it has of each table, and its transaction."""
+    """The newest version it has of each table, and its transaction."""
 
     held: tuple[Held, ...]
     transaction: Transaction | None = None
@@ -67,7 +65,7 @@ class Node(NamedTuple):
 
 
 class Config(NamedTuple):
-    """One state of the world. `given` says whether the first rows may still be chosen."""
+    """One state of the world. `given`: the first rows may still be chosen."""
 
     stop: int
     contents: int
@@ -89,7 +87,7 @@ def step_id(step: Step) -> str:
 
 
 def sorted_nodes(config: Config) -> Config:
-    """The same state with nodes in an order of their own: they are alike, so one order stands for all."""
+    """Nodes are alike, so one order stands for all."""
     return config._replace(nodes=tuple(sorted(config.nodes, key=_node_order)))
 
 

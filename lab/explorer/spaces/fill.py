@@ -1,10 +1,10 @@
 """The fill, range by range: read, put, and a second attempt beside a worker believed dead.
 
     todo ──read──► read ──put──► done
-                     └──again──► read + todo ──► ..      whoever puts first has done the range
+                     └──again──► read + todo ──► ..      the first to put has done the range
 
-A range is (done, first attempt, second attempt); an attempt is the chunk it has read, or
-UNREAD, or NONE when there is no such attempt, or SPENT when it has put.
+A range is (done, first attempt, second attempt); an attempt is the chunk it has read, UNREAD, NONE (no such attempt) or
+SPENT (it has put).
 """
 
 from collections.abc import Iterator
@@ -38,12 +38,12 @@ def is_filled(ranges: Ranges) -> bool:
 
 
 def closed(ranges: Ranges) -> Ranges:
-    """After the run's token was raised no attempt may write: nothing of them is left to know."""
+    """After the run's token was raised no attempt may write."""
     return NO_RANGES
 
 
 def fill_steps(effects: Effects, stop: Stop, ranges: Ranges, contents: int, crashes: int) -> Iterator[FillStep]:
-    """Steps that the workers of the fill may take. `attempt` 1 is the worker that began, 2 the one that took over."""
+    """Steps of the workers. `attempt` 1 began, 2 took over."""
     runs = stop.do is Do.FILL
     for number, (done, *attempts) in enumerate(ranges):
         for at, chunk in enumerate(attempts):
@@ -76,7 +76,7 @@ def _put(effects: Effects, ranges: Ranges, contents: int, crashes: int, number: 
 
 
 def _with(model: Model, ranges: Ranges, number: int, at: int, chunk: int) -> Ranges:
-    """One attempt has come further. When its range is done and marks count, nothing else of it matters."""
+    """Sets one attempt. When its range is done and marks count, nothing else of it matters."""
     done, *attempts = ranges[number]
     attempts[at] = chunk
     done = done or chunk == SPENT

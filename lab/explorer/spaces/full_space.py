@@ -1,15 +1,13 @@
-"""One world step by step: leases, open transactions, and what each actor may do now.
+"""One world step by step: leases, open transactions, and the steps of each actor.
 
-    n1    acquire (a table) · begin · read row · write · commit · rollback · expire (it freezes) · end (its session)
-          where it enters late: begin (a snapshot) · pin · enter
+    n1        acquire (a table) · begin · read row · write · commit · rollback · expire (it freezes) · end (its session)
+               where it enters late: begin (a snapshot) · pin · enter
     executor   publish · drain · clear · close · verify · purge · delete · cancel
     fill       read range · put range · again (a second worker takes over)
 
-Whoever explores, replays a link, or stands on the lab's stage uses this: `steps` are the
-events that may happen, `hindrance` says of any event why it may not.
-
-With two tables a node leases each by itself. A transaction pins both when it begins: a version that it pinned later
-could be no newer than that (T3), and an older one than the node has by then is one it might have had before.
+Exploring, replaying a link and the lab's stage use it: `steps` are the possible events, `hindrance` says why others are
+not. With two tables a node leases each by itself. A transaction pins both when it begins: a version pinned later could
+be no newer (T3), and an older one it might have had before.
 """
 
 from collections.abc import Iterator
@@ -42,10 +40,7 @@ from leases import rules
 
 
 class Plain(Hindrances):
-    """The steps of a model. With `fused`, a transaction reads, writes and commits in one: those touch only itself.
-
-    It may have written before its lease expired: such a run is at the place of its commit.
-    """
+    """With `fused`, a transaction reads, writes and commits in one step, perhaps after its lease expired."""
 
     def __init__(self, effects: Effects, *, fused: bool = False) -> None:
         super().__init__(effects)
@@ -53,13 +48,13 @@ class Plain(Hindrances):
         self.rows = tuple(dict.fromkeys(row_of(statement) for statement in self.statements))
 
     def apart(self) -> "Plain":
-        """The same steps, transactions taken apart."""
+        """The same model with transactions taken apart."""
         return Plain(self.effects)
 
     # States
 
     def start(self) -> Config:
-        """Before anything: every node leases the first version, no rows are there, `given` may say which are."""
+        """Every node leases the first version, without rows; `given` may choose them."""
         stop = int(self.model.pair)
         node = Node(tuple(self._first_held(self.stops[stop], at) for at in self._all))
         empty = self.effects.empty()
@@ -73,19 +68,18 @@ class Plain(Hindrances):
         return Held(1, live=self.has_leases(stop, at, 1))
 
     def first(self) -> list[Config]:
-        """Every way the rows may be at first."""
         begun = self.start()._replace(given=False)
         return [begun._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, config: Config) -> Iterator[tuple[Step, Config, int]]:
-        """Every event possible now, and the state after it."""
+        """Each possible event, the state after it, and the bits of `Seen`."""
         for step in self.candidates(config):
             if not self.hindrance(config, step):
                 after, seen = self.after(config, step)
                 yield step, after, seen
 
     def candidates(self, config: Config) -> Iterator[Step]:
-        """The steps that are there in some state, those that are out of place here (a read without begin) left out."""
+        """The steps that some state offers, except those out of place here (a read without begin)."""
         stop = self.stops[config.stop]
         for number, node in enumerate(config.nodes):
             yield from self._node_candidates(self.names[number], node)
@@ -97,11 +91,10 @@ class Plain(Hindrances):
             yield step
 
     def offers(self, config: Config) -> list[tuple[Step, Reason | None]]:
-        """All candidates, each with the reason why it may not be taken now (None when it may)."""
+        """All candidates, each with the reason why it cannot be taken (None: it can)."""
         return [(step, self.why_not(config, step)) for step in self.candidates(config)]
 
     def lease_steps(self, name: str) -> Iterator[Step]:
-        """Steps of a node's leases."""
         yield from ((name, "acquire", table) if table else (name, "acquire") for table in self.tables)
         yield name, "expire"
 
@@ -129,7 +122,6 @@ class Plain(Hindrances):
     # What happens
 
     def after(self, config: Config, step: Step) -> tuple[Config, int]:
-        """The state after a step that may be taken."""
         config = config._replace(given=False)
         if step[0] in self.names:
             return self._after_node(config, self.names.index(step[0]), step)  # type: ignore[arg-type]
@@ -194,7 +186,7 @@ class Plain(Hindrances):
         return self._commit(config, at, open_one, statement)  # type: ignore[arg-type]
 
     def _begun(self, node: Node, stop: Stop) -> Transaction:
-        """A transaction that has begun; where it enters late, it has a snapshot and no version yet."""
+        """A transaction that enters late has a snapshot and no version yet."""
         if not self.model.late_enter:
             return Transaction(_over(node.held))
         table = stop.tables[0]
@@ -202,7 +194,7 @@ class Plain(Hindrances):
         return Transaction((NOTHING_HELD,), HAS_SNAPSHOT, newest=table.newest, fence=fence)
 
     def _acquired(self, node: Node, stop: Stop, at: int) -> Node:
-        """The node with the newest version of a table. A transaction keeps the lease on the older one that it uses."""
+        """A transaction keeps the lease on the older version that it uses."""
         before, open_one, newest = node.held[at], node.transaction, stop.tables[at].newest
         if open_one is not None and open_one.held[at].version == before.version:
             pinned = (*open_one.held[:at], before, *open_one.held[at + 1 :])
@@ -231,7 +223,7 @@ class Plain(Hindrances):
     # What is true
 
     def faults(self, config: Config) -> tuple[Fault, ...]:
-        """The faults now, under every version in force: one the fence lets in (or, without it, leased)."""
+        """The faults under every version in force: one above the fence (or, without it, leased)."""
         stop = self.stops[config.stop]
         in_force = tuple(self.in_force(config, at) for at in self._all)
         found = self.effects.faults(config.contents, in_force, stop.do is Do.END)
@@ -263,12 +255,12 @@ class Plain(Hindrances):
 
 
 def _over(held: tuple[Held, ...]) -> tuple[Held, ...]:
-    """The same versions, their leases over, or told elsewhere."""
+    """The same versions without a live lease."""
     return tuple(Held(version, live=False) for version, _ in held)
 
 
 def _unseen(nodes: tuple[Node, ...], written: int) -> tuple[Node, ...]:
-    """A reorganisation wrote these slots: open transactions do not see it."""
+    """Open transactions do not see these slots, which a reorganisation wrote."""
     if not written:
         return nodes
     return tuple(

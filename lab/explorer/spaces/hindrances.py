@@ -1,4 +1,4 @@
-"""Why a step may not be taken now: rules of leases, transactions and the plan, each asked where it is decided."""
+"""Why a step cannot be taken now: rules of leases, transactions and the plan, each asked where it is decided."""
 
 from collections.abc import Iterator, Sequence
 
@@ -30,8 +30,6 @@ from leases import rules
 
 
 class Hindrances:
-    """Steps that may be taken in a state of a model's world, and why any other may not."""
-
     def __init__(self, effects: Effects) -> None:
         self.effects, self.model = effects, effects.model
         self.stops = effects.program.stops
@@ -39,7 +37,7 @@ class Hindrances:
         self.tables = NAMES if self.model.foreign_key else ("",)
 
     def hindrance(self, config: Config, step: Step) -> Reason | None:
-        """Why `step` may not be taken now; None when it may. A search asks this for every candidate."""
+        """None if `step` may be taken. A search asks this for every candidate."""
         if step[0] in self.names:
             at = self.names.index(step[0])  # type: ignore[arg-type]
             return self._node_hindrance(config, at, config.nodes[at], step)
@@ -63,7 +61,7 @@ class Hindrances:
                 return None if step == act_step(stop) else reasons.NOT_NOW
 
     def why_not(self, config: Config, step: Step) -> Reason | None:
-        """As `hindrance`, for people: of a statement that a version refuses, why it does."""
+        """As `hindrance`, for people: with the reason why a version refuses a statement."""
         found = self.hindrance(config, step)
         if found is not reasons.REFUSED:
             return found
@@ -81,10 +79,7 @@ class Hindrances:
         return range(len(self.tables))
 
     def _executor_hindrance(self, config: Config, stop: Stop) -> Reason | None:
-        """By `leases.rules`, for each table that is published or drained.
-
-        A model that allows more live versions counts as many versions too few.
-        """
+        """A model that allows more live versions counts as many versions too few."""
         tables = stop.drained if stop.do is Do.DRAIN else [at for at in self._all if stop.published[at] != UNCHANGED]
         whys = [why for why in (self._table_hindrance(config, stop, at) for at in tables) if why is not None]
         return reasons.waits(stop.do.value, whys) if whys else None
@@ -104,9 +99,26 @@ class Hindrances:
             case ("acquire", *which):
                 return self._acquire_hindrance(stop, node, name, self.table_at(which))
             case ("expire",):
-                return None if self._has_lease(node) else reasons.no_lease(name)
+                older = () if node.transaction is None else node.transaction.held
+                return None if any(held.live for held in (*node.held, *older)) else reasons.no_lease(name)
             case ("begin",):
-                return self._begin_hindrance(config, stop, name, node)
+                if config.nodes[self.names.index(NodeId(name))].transaction is not None:
+                    return reasons.is_open(name)
+                if not config.operations:
+                    return reasons.ALL_USED
+                if not all(self._is_usable(stop, at, held) for at, held in enumerate(node.held)):
+                    return reasons.no_lease(name)
+                if self.model.late_enter:
+                    return None
+                checks = self.model.fence and not self.model.lacks(Broken.NO_CHECK)
+                for version, table in zip(node.use, stop.tables, strict=True):
+                    fence = table.accepted if checks else 0
+                    if (
+                        rules.why_not_enter(version, fence=fence, newest_visible=table.newest)
+                        is rules.Refusal.BELOW_FENCE
+                    ):
+                        return reasons.below_fence(version, fence)
+                return None
         if open_one is None:
             return reasons.is_not_open(name)
         match step[1:]:
@@ -120,11 +132,18 @@ class Hindrances:
             case ("end",):
                 if not self.model.fence:
                     return reasons.NOT_LOCKED
-                return reasons.is_live(name, self.words_of(open_one.use)) if _leased(node) else None
+                return (
+                    reasons.is_live(name, self.words_of(open_one.use))
+                    if all(held.live for held in _pinned(node))
+                    else None
+                )
             case ("read", *_):
                 return None if open_one.phase == BEGUN else reasons.has_read(name)
             case ("write", statement):
-                if not self._may_write(stop, node):
+                if not (
+                    self.model.late_enter
+                    or all(live or not self.has_leases(stop, at, used) for at, (used, live) in enumerate(_pinned(node)))
+                ):
                     return reasons.reads_only(name)
                 return self._write_hindrance(config, stop, open_one, statement, HAS_READ)  # type: ignore[arg-type]
             case ("run", statement):
@@ -135,24 +154,8 @@ class Hindrances:
                 return self._conflict(config, stop, open_one, open_one.statement)
         return reasons.NO_STEP
 
-    def _begin_hindrance(self, config: Config, stop: Stop, name: str, node: Node) -> Reason | None:
-        if config.nodes[self.names.index(NodeId(name))].transaction is not None:
-            return reasons.is_open(name)
-        if not config.operations:
-            return reasons.ALL_USED
-        if not all(self._is_usable(stop, at, held) for at, held in enumerate(node.held)):
-            return reasons.no_lease(name)
-        if self.model.late_enter:
-            return None
-        checks = self.model.fence and not self.model.lacks(Broken.NO_CHECK)
-        for version, table in zip(node.use, stop.tables, strict=True):
-            fence = table.accepted if checks else 0
-            if rules.why_not_enter(version, fence=fence, newest_visible=table.newest) is rules.Refusal.BELOW_FENCE:
-                return reasons.below_fence(version, fence)
-        return None
-
     def _enter_hindrance(self, stop: Stop, open_one: Transaction) -> Reason | None:
-        """By `leases.rules`: the fence as of now (T2), the version in the transaction's snapshot (T3)."""
+        """The fence of now (T2), the version in the transaction's snapshot (T3)."""
         if open_one.phase != HAS_PINNED:
             return reasons.NO_STEP
         (version,), model = open_one.use, self.model
@@ -174,24 +177,14 @@ class Hindrances:
         return reasons.is_leased(name, newest, self.tables[at], live=live) if node.held[at] == (newest, live) else None
 
     def _is_usable(self, stop: Stop, at: int, held: Held) -> bool:
-        """True if a node may use the version that it has: by a lease, or because there are none."""
         return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
 
-    def _may_write(self, stop: Stop, node: Node) -> bool:
-        """True if the deadline of a first write is still to come (T4). Without leases it is the transaction's own.
-
-        A node that freezes after it has looked at its clock writes late: where it may enter late, it may write late.
-        """
-        return self.model.late_enter or all(
-            live or not self.has_leases(stop, at, used) for at, (used, live) in enumerate(_pinned(node))
-        )
-
     def has_leases(self, stop: Stop, at: int, version: int) -> bool:
-        """True if a version of a table is leased; without leases it is only loaded."""
+        """True if the version is leased; without leases it is only loaded."""
         return self.effects.program.descriptor(stop, version, at).coordination.has_leases
 
     def table_at(self, which: Sequence[object]) -> int:
-        """The table that a step names; where there is one only, none is named."""
+        """The table that a step names; with one table none is named."""
         return self.tables.index(str(which[0])) if which else 0
 
     def _write_hindrance(
@@ -202,7 +195,7 @@ class Hindrances:
         return self._conflict(config, stop, open_one, statement)
 
     def _conflict(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> Reason | None:
-        """Why a statement cannot be committed as things are; the same at its write, where no later chance is lost."""
+        """Why a statement cannot be committed now; its write has the same reasons."""
         effect = self._effect(config, stop, open_one, statement)
         if effect is None:
             return reasons.REFUSED
@@ -219,17 +212,13 @@ class Hindrances:
         return Text("{version}", {"version": version_words(use)})
 
     def _leases(self, config: Config, at: int) -> Iterator[tuple[str, int, bool]]:
-        """(node, version, live) of every lease on a table there is."""
+        """Each lease on a table as (node, version, live)."""
         for name, node in zip(self.names, config.nodes, strict=True):
             held = node.held[at]
             if held.version:
                 yield name, held.version, held.live
             if node.transaction is not None and node.transaction.held[at].version != held.version:
                 yield name, *node.transaction.held[at]
-
-    def _has_lease(self, node: Node) -> bool:
-        older = () if node.transaction is None else node.transaction.held
-        return any(held.live for held in (*node.held, *older))
 
     def _leasable(self, stop: Stop, at: int, version: int) -> bool:
         return rules.may_acquire(self.effects.program.descriptor(stop, version, at).state, internal=True)
@@ -244,17 +233,10 @@ def open_transactions(config: Config) -> list[Transaction]:
 
 
 def entered_transactions(config: Config) -> list[Transaction]:
-    """The open transactions that have entered: their locks are held."""
     return [transaction for transaction in open_transactions(config) if transaction.has_entered]
 
 
-def _leased(node: Node) -> bool:
-    """True if the lease is live that a node's transaction uses."""
-    return all(held.live for held in _pinned(node))
-
-
 def _pinned(node: Node) -> Iterator[Held]:
-    """The versions that a node's transaction uses, and whether the leases on them are live."""
     open_one = node.transaction
     assert open_one is not None
     for now, pinned in zip(node.held, open_one.held, strict=True):

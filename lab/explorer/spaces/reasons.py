@@ -1,4 +1,4 @@
-"""Reasons why a step may not be taken, each with the id of the rule that says so (protocol.md), where one does.
+"""Reasons why a step cannot be taken, each with the id of its rule (protocol.md), if it has one.
 
 n2 still leases v1                        L7, of a publish; L9, of a drain
 version 1 is below the fence (2)          T2
@@ -19,7 +19,7 @@ TABLE = TableId(1)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a step may not be taken; `rule` is the id of the rule that forbids it, "" where none is needed to."""
+    """`rule` is the id of the rule that forbids the step, "" without one."""
 
     text: Text
     rule: str = ""
@@ -49,12 +49,12 @@ def no_lease(node: str) -> Reason:
 
 
 def reads_only(node: str) -> Reason:
-    """A transaction that has only read enters again before its first write, with a deadline: too late (T4)."""
+    """A transaction that has only read enters again before its first write, after its deadline (T4)."""
     return Reason(Text("the lease of {node} has expired: its transaction writes nothing more", {"node": node}), "T4")
 
 
 def is_leased(node: str, version: int, table: str, *, live: bool = True) -> Reason:
-    """The node has the newest version already, by a lease or, where there are none, without."""
+    """The node has the newest version already; `live`: by a lease."""
     values: Values = {"node": node, "version": version, "table": table}
     if not live:
         of = f"{table}@" if table else "v"
@@ -97,13 +97,12 @@ def has_not_written(node: str) -> Reason:
 
 
 def waits(act: str, whys: Sequence[Text]) -> Reason:
-    """A publish or a drain that waits for nodes and transactions that use older versions."""
     return Reason(listed(whys), "L9" if act == "drain" else "L7")
 
 
 @lru_cache(maxsize=4096)
 def publish_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> Text | None:
-    """Those who keep `version` from being published; `held` are live leases (node, version), `locked` held locks."""
+    """The blockers of a publish; `held` are live leases (node, version), `locked` held locks."""
     return _whys(
         rules.publish_hindrance(leases_of(held), table=TABLE, next_version=version, now=0.0, locked=locked), table
     )
@@ -111,7 +110,7 @@ def publish_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], ver
 
 @lru_cache(maxsize=4096)
 def drain_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> Text | None:
-    """Those who keep `version` from being drained."""
+    """The blockers of a drain."""
     return _whys(rules.drain_hindrance(leases_of(held), table=TABLE, version=version, now=0.0, locked=locked), table)
 
 
@@ -120,7 +119,6 @@ def leases_of(held: Sequence[tuple[str, int]]) -> list[rules.Lease]:
 
 
 def _whys(hindrance: rules.Hindrance | None, table: str) -> Text | None:
-    """ "n2 still leases v1"."""
     if hindrance is None:
         return None
     of = f"{table}@" if table else "v"

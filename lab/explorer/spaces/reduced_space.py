@@ -1,30 +1,25 @@
-"""The world with transactions as single events: what a proof is searched in.
+"""The world with transactions as single events: proofs are searched here.
 
-A serializable transaction has its whole effect at its commit, and would have had the same
-had it begun just before: nothing it read or wrote has changed in between. So begin, read
-and write need no events of their own, and a world is where the executor stands, the
-contents, the version of each table that each node has come to, and the ranges of the fill:
+A serializable transaction has its whole effect at its commit, and would have had the same had it begun just before. So
+begin, read and write need no events, and a world is the executor's stop, the contents, the version of each table that
+each node uses, and the ranges of the fill:
 
     (stop, contents, ((2,), (3,)), ((done, ..), ..), crashes left, operations left)
 
-Nodes lease each table by themselves: with two tables, ((2, 1), (2, 2)) is a node that knows the newer version of the
-one and not yet of the other.
+Nodes lease each table by itself: ((2, 1), (2, 2)) are two nodes of which one still uses the older second table.
 
-This is sound while three things hold, which `fits` asks for; `plain` needs none of them,
-and tests compare the two on everything both can reach.
+This is sound under three conditions, which `fits` checks. Tests compare it with `full_space`, which needs none.
 
-- The fence is on. A lease that has run out, or a transaction that has ended, then only stops
-  holding the executor back, and every lease may run out at any time: publish and drain
-  wait for nothing here. Locks and fence alone keep an old version out.
-- No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5),
-  no version from before the drain is alive when the fill begins (L9), and none that comes after the fill while a worker
-  may still put. Where a change is cancelled such a version is delete-only again, so closing the run (R7) is needed.
-- Where the storages accept the newest version alone, a transaction of an older one has begun before. Here it may
-  commit as often as under leases, which stands for any number of sessions of a node: no less is possible here than
-  there, so a proof is one; a counterexample is taken only when the plain space has it, too.
-- A session may use an older version that its node still leases (T3): to all others it is a node that is behind.
-- A node that is behind may take a newer version at any time, unseen: it does so here when
-  it first writes under it, and when the fence leaves its old one behind.
+- The fence is on. An expired lease or an ended transaction only stops blocking the executor, and every lease may expire
+  at any time: publish and drain wait for nothing here. Locks and fence alone keep an old version out.
+- No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5), no version from before the
+  drain is in use when the fill begins (L9), and none that comes after the fill while a worker may still put. After a
+  cancel such a version is delete-only again, so closing the run (R7) is needed.
+- If the storages accept the newest version alone, a transaction of an older one has begun before. Here it may commit
+  as often as under leases: more is possible, so a proof holds; a counterexample must exist in the plain space, too.
+
+A session with an older version that its node leases (T3) is a node that is behind. A node that is behind takes a newer
+version unseen: here when it first writes under it, or when the fence passes its old one.
 """
 
 from collections.abc import Iterator
@@ -70,14 +65,12 @@ UNSAFE_WHERE_CANCELLED = frozenset({Broken.NO_CLOSE})
 
 
 def fits(model: Model) -> bool:
-    """True if a proof found here is one: see above. A counterexample always is."""
+    """True if a proof found here is sound: see above. A counterexample always is."""
     unsafe = UNSAFE_HERE | UNSAFE_WHERE_CANCELLED if model.cancels else UNSAFE_HERE
     return model.fence and not model.broken & unsafe
 
 
 class Atomic:
-    """Steps of the atomic world."""
-
     def __init__(self, effects: Effects) -> None:
         self.effects, self.model = effects, effects.model
         self.stops = effects.program.stops
@@ -86,14 +79,13 @@ class Atomic:
         self._lifted: dict[tuple[int, tuple[Use, ...]], tuple[Use, ...]] = {}
 
     def first(self) -> list[World]:
-        """The worlds before anything happened."""
         model = self.model
         use = (1,) * len(self.stops[0].tables)
         first = World(int(model.pair), 0, (use,) * model.nodes, NO_RANGES, model.crashes, model.operations)
         return [first._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, world: World) -> Iterator[tuple[Step, World, int]]:
-        """Every event possible in `world`, and the world after it."""
+        """Each event that is possible, the world after it, and the bits of `Seen`."""
         stop, contents, versions, ranges, crashes, operations = world
         if operations:
             left = operations_left(operations)
@@ -107,12 +99,12 @@ class Atomic:
                 yield step, World(stop, after, versions, others, left, operations), seen
 
     def faults(self, world: World) -> tuple[Fault, ...]:
-        """The faults in this world: every version from the fence to the newest is in force, for somebody may use it."""
+        """Every version from the fence to the newest is in force, since a node may use it."""
         at = world.stop
         return self.effects.faults(world.contents, self.in_force[at], self.stops[at].do is Do.END)
 
     def _commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> list[Commit]:
-        """Commits that transactions may make. Many worlds share the answer."""
+        """Cached: many worlds share the answer."""
         key = at, contents, versions
         found = self._known_commits.get(key)
         if found is None:
@@ -146,7 +138,7 @@ class Atomic:
         yield act_step(stop), self._arrive(world._replace(contents=contents), onward), seen
 
     def _arrive(self, world: World, stop: int) -> World:
-        """Before another stop. Nodes that the fence has left behind come after it."""
+        """Before another stop. Nodes below the fence are lifted."""
         key = stop, world.versions
         versions = self._lifted.get(key)
         now = self.stops[stop]
@@ -164,19 +156,17 @@ def seen_of(stop: Stop, used: Use) -> int:
 
 
 def act_step(stop: Stop) -> Step:
-    """The executor's step at a stop, as words."""
     if stop.do is Do.FILL:
         return ("close",)
     return (stop.do.value, stop.version) if stop.version else (stop.do.value,)
 
 
 def operations_left(operations: int) -> int:
-    """After one more; without a limit there stays none."""
     return operations if operations == ANY_NUMBER else operations - 1
 
 
 def ranges_at(model: Model, do: Do, ranges: Ranges) -> Ranges:
-    """The ranges when the executor comes to a stop: made at the fill, gone when the run is closed (R7)."""
+    """The ranges at a stop: made at the fill, dropped when the run is closed (R7)."""
     if do is Do.FILL:
         return ranges or first_ranges(model)
     return ranges if model.lacks(Broken.NO_CLOSE) else closed(ranges)

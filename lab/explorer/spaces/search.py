@@ -1,8 +1,7 @@
 """Breadth first through all worlds, until one is broken, all are seen, or the budget is spent.
 
-The first broken world found is a nearest one. Worlds are compared by their representative
-(`symmetry`), and each one's parent is kept, so the way to it can be walked again. A budget
-that is spent says nothing about the model: that verdict is its own.
+The first broken world found is a nearest one. Worlds are compared by their representative (`symmetry`), and each one's
+parent is kept, so that the way to it can be replayed. A spent budget says nothing about the model.
 """
 
 import time
@@ -19,8 +18,6 @@ LOOK_UP_EVERY = 128
 
 
 class Space(Protocol[W]):
-    """A model as a search sees it."""
-
     def first(self) -> list[W]: ...
 
     def steps(self, world: W) -> Iterable[tuple[tuple[object, ...], W, int]]: ...
@@ -30,8 +27,6 @@ class Space(Protocol[W]):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to give up: so many worlds, so many seconds."""
-
     states: int = 5_000_000
     seconds: float = 600.0
 
@@ -41,8 +36,6 @@ UNHURRIED = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a search: worlds seen, worlds waiting, events deep, seconds."""
-
     states: int
     waiting: int
     depth: int
@@ -55,7 +48,7 @@ Watch = Callable[[Progress], bool]
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[W]):
-    """The result of a search. `path` leads to a broken world; `why_unknown` is set when it gave up."""
+    """`path` leads to a broken world; `why_unknown` is set if the search gave up."""
 
     states: int
     depth: int
@@ -73,7 +66,7 @@ def search(
     budget: Budget = UNHURRIED,
     watch: Watch | None = None,
 ) -> Found[W]:
-    """Explore `space`. `least` names the representative of a world."""
+    """`least` names the representative of a world."""
     began = time.monotonic()
     parents: dict[W, W | None] = {}
     level: list[W] = []

@@ -1,8 +1,7 @@
 """Worlds that differ in names only: one of them stands for all.
 
-Nodes are alike, so the atomic world keeps their versions sorted. Rows are alike, and values
-are, unless one of them is a default. A renaming of both turns contents and chunks into
-others; of all images of a world the least is explored.
+Nodes are alike, so the atomic world keeps their versions sorted. Rows are alike, and values are, unless one is a
+default. A renaming of both turns contents and chunks into others; the least of all images is explored.
 
     row 1 = x, row 2 = y   ~   row 1 = y, row 2 = x   ~   row 1 = x, row 2 = x'  ..
 """
@@ -17,7 +16,6 @@ from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import encoded, row_key_of
 from lab.explorer.spaces.fill import Ranges
 from lab.explorer.spaces.reduced_space import World
-from storage.mutations import Op
 from storage.pairs import PREFIX
 
 Renaming = Mapping[bytes, bytes]
@@ -30,8 +28,6 @@ NAME_BYTES = len(row_key_of(1))
 
 
 class Symmetry:
-    """Finds the representative of each world."""
-
     def __init__(self, effects: Effects) -> None:
         self.effects = effects
         self.renamings = list(_renamings(effects.model))
@@ -41,10 +37,12 @@ class Symmetry:
         self._best: dict[int, tuple[int, tuple[int, ...]]] = {}
 
     def least(self, world: World) -> World:
-        """The world that stands for `world` and all its like."""
+        """The representative of `world`."""
         found = self._best.get(world.contents)
         if found is None:
-            found = self._best[world.contents] = self._least_contents(world.contents)
+            images = [self._image(world.contents, way) for way in range(len(self.renamings))]
+            least = min(images, key=self._order)
+            found = self._best[world.contents] = least, tuple(way for way, image in enumerate(images) if image == least)
         contents, ways = found
         if not world.ranges:
             return world if contents == world.contents else world._replace(contents=contents)
@@ -54,15 +52,6 @@ class Symmetry:
             ranges = self._least_ranges[key] = min(self._ranges(world.ranges, way) for way in ways)
         stop, _, versions, _, crashes, operations = world
         return World(stop, contents, versions, ranges, crashes, operations)
-
-    def _least_contents(self, contents: int) -> tuple[int, tuple[int, ...]]:
-        """The least image of contents, and the renamings that lead to it.
-
-        The order is that of the contents themselves, not of their numbers, so that counts do not depend on the way.
-        """
-        images = [self._image(contents, way) for way in range(len(self.renamings))]
-        least = min(images, key=self._order)
-        return least, tuple(way for way, image in enumerate(images) if image == least)
 
     def _order(self, contents: int) -> tuple[object, ...]:
         held = self.effects.known[contents]
@@ -74,17 +63,14 @@ class Symmetry:
             return contents
         images = self._images[way]
         if contents not in images:
-            images[contents] = self._rename_contents(contents, way)
+            names, rows = self.renamings[way][0], self.renamings[way][1]
+            held = self.effects.known[contents]
+            storages = [{_renamed_key(k, names): _renamed(v, names) for k, v in items} for items in held.pairs]
+            acknowledged: list[bytes | None] = [None] * len(held.acknowledged)
+            for row, value in enumerate(held.acknowledged):
+                acknowledged[rows[row] - 1] = _renamed(value, names)
+            images[contents] = self.effects.number(storages, tuple(acknowledged))
         return images[contents]
-
-    def _rename_contents(self, contents: int, way: int) -> int:
-        names, rows = self.renamings[way][0], self.renamings[way][1]
-        held = self.effects.known[contents]
-        storages = [{_renamed_key(k, names): _renamed(v, names) for k, v in items} for items in held.pairs]
-        acknowledged: list[bytes | None] = [None] * len(held.acknowledged)
-        for row, value in enumerate(held.acknowledged):
-            acknowledged[rows[row] - 1] = _renamed(value, names)
-        return self.effects.number(storages, tuple(acknowledged))
 
     def _ranges(self, ranges: Ranges, way: int) -> Ranges:
         order = self.renamings[way][2]
@@ -99,13 +85,16 @@ class Symmetry:
         images = self._chunk_images[way]
         if chunk not in images:
             names = self.renamings[way][0]
-            ops = (_renamed_op(op, names) for op in self.effects.chunks[chunk])
+            ops = (
+                op._replace(key=_renamed_key(op.key, names), value=names.get(op.value, op.value))
+                for op in self.effects.chunks[chunk]
+            )
             images[chunk] = self.effects.chunk(tuple(sorted(ops, key=lambda op: op.key)))
         return images[chunk]
 
 
 def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[int, ...]]]:
-    """Names, the place of what was acknowledged of each row, the place of each range. The first one changes nothing."""
+    """Names, the place of each acknowledged row, the place of each range. The first renaming changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
     alike = not model.has_placements
     values_alike = (
@@ -113,7 +102,9 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
     )
     values_alike = values_alike and not model.refers_to_itself  # where values are rows
     for new_rows in permutations(rows) if alike else [rows]:
-        order = _ranges_order(model, new_rows)
+        sets = [frozenset(rows_of_range(model, number)) for number in range(model.ranges)]
+        images = [frozenset(new_rows[row - 1] for row in rows) for rows in sets]
+        order = tuple(sets.index(image) for image in images) if all(image in sets for image in images) else None
         if order is None:
             continue
         for new_values in permutations(values) if values_alike else [values]:
@@ -123,17 +114,10 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
 
 
 def _order_of_acknowledged(model: Model, new_rows: tuple[int, ...], new_values: tuple[int, ...]) -> tuple[int, ...]:
-    """Where what was acknowledged of each row goes. Rows of a referenced table come first: their keys are values."""
+    """Rows of a referenced table come first: their keys are values."""
     if not model.foreign_key:
         return new_rows
     return (*new_values, *(model.values + row for row in new_rows))
-
-
-def _ranges_order(model: Model, new_rows: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Where each range goes when rows are renamed; None when a range would be torn."""
-    sets = [frozenset(rows_of_range(model, number)) for number in range(model.ranges)]
-    images = [frozenset(new_rows[row - 1] for row in rows) for rows in sets]
-    return tuple(sets.index(image) for image in images) if all(image in sets for image in images) else None
 
 
 def _renamed(piece: bytes | None, names: Renaming) -> bytes | None:
@@ -141,7 +125,7 @@ def _renamed(piece: bytes | None, names: Renaming) -> bytes | None:
 
 
 def _renamed_key(key: bytes, names: Renaming) -> bytes:
-    """A key with every encoded row and value in it renamed: the prefix, then pieces of one length or NULL."""
+    """A key with every encoded row and value renamed: the prefix, then pieces of one length or NULL."""
     pieces, at = [key[: PREFIX.size]], PREFIX.size
     while at < len(key):
         piece = key[at : at + NAME_BYTES]
@@ -149,7 +133,3 @@ def _renamed_key(key: bytes, names: Renaming) -> bytes:
         pieces.append(names.get(piece, key[at : at + 1]))
         at += step
     return b"".join(pieces)
-
-
-def _renamed_op(op: Op, names: Renaming) -> Op:
-    return op._replace(key=_renamed_key(op.key, names), value=names.get(op.value, op.value))
