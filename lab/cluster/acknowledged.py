@@ -3,8 +3,8 @@
     request 1   insert a = 1, b = 2   accepted when version 2 was the newest, done
     version 2   its row has a = 2, b = 1                                              a lost write
 
-A value is meant for the column that bore its name in the newest version when the storages accepted it: whoever asked
-goes by that, whatever the router knew. No clause is broken by it, for every pair belongs where it lies.
+A value is meant for the column of its name in the newest version when the storages accepted it, whatever the router
+knew. No clause is broken by a lost write: every pair belongs where it lies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class Done:
 
 @dataclass
 class Acknowledged:
-    """The rows that clients believe to be there, by table and key."""
+    """The rows that clients believe to exist, by table and key."""
 
     rows: dict[tuple[TableId, bytes], Done] = field(default_factory=dict)
 
@@ -50,7 +50,6 @@ class Acknowledged:
 
 
 def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | None) -> Sentence | None:
-    """The difference between a row as it is read and as it was acknowledged; None when there is none."""
     named = key_text(descriptor, key).strip("()")
     if row is None:
         why = "request {number} has acknowledged row {row}, which is not there"
@@ -69,7 +68,7 @@ def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | No
 
 
 def _row(world: World, table: TableId, key: bytes) -> StoredRow | None:
-    """The row as it lies now, wherever a version since has moved it."""
+    """The row as it lies now, also if a version has moved it."""
     newest = world.control.newest(table)
     pairs = sorted(pair for held in world.pairs(table) for pair in held if pair[1] is not None)
     return next((row for row in rows_of(newest, newest.placement, pairs) if row.key == key), None)

@@ -1,9 +1,6 @@
-"""The database of a lab cluster, as far as versions and leases go: catalog, lease rows, fences, locks.
-
-Every decision is a rule's of `leases.rules`; here are only the rows the rules speak of. What
-`enter` refuses (T2, T3) is here too, because the fence is. A rule can be left out on purpose
-(`Without`), to see what it was for.
-"""
+"""The database of a lab cluster: catalog, lease rows, fences, locks. Every decision is a rule's of `leases.rules`.
+The checks of `enter` (T2, T3) are here because the fence is. A rule can be left out (`Without`), to see why it is
+needed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +15,11 @@ from leases.rules import Hindrance, Lease, Refusal
 
 
 class LabError(Exception):
-    """Something that a command asked for is refused."""
+    """A command is refused."""
 
 
 class Without(Enum):
-    """Rules that a lab may leave out, each with what it is."""
+    """Rules that a lab may leave out, each with its sentence."""
 
     TWO_VERSIONS = "two versions"
     """publish although somebody leases an older version than the last (L7)"""
@@ -98,7 +95,7 @@ Locked = Mapping[TableId, Collection[int]]
 
 @dataclass
 class Control:
-    """All that the database knows. `published` holds every version of a table, oldest first."""
+    """The database's knowledge. `published` holds every version of a table, oldest first."""
 
     lease_s: float = 30.0
     published: dict[TableId, list[Descriptor]] = field(default_factory=dict)
@@ -115,7 +112,7 @@ class Control:
         return next(one for one in self.published[table] if one.version == version)
 
     def find(self, name: str) -> TableId:
-        """The table that bears `name`; an absent one only when there is no other."""
+        """The table of this name; an absent one only without another."""
         named = [table for table in self.published if self.newest(table).name == name]
         alive = [table for table in named if self.newest(table).state is not State.ABSENT]
         if not named:
@@ -123,17 +120,14 @@ class Control:
         return (alive or named)[-1]
 
     def next_row_id(self, table: TableId) -> int:
-        """A number that no row of a table without a primary key has got before, also when its transaction ends."""
+        """A new number for a row without a primary key, even if its transaction ends."""
         self.row_ids[table] = self.row_ids.get(table, 0) + 1
         return self.row_ids[table]
 
     # Leases (L3, L4, L5)
 
     def acquire(self, table: TableId, node: NodeId, now: float) -> Lease | None:
-        """A lease on the newest version; None when the table may not be leased (L13).
-
-        Without leases it is none: nobody keeps it.
-        """
+        """A lease on the newest version; None if the table cannot be leased (L13), or has no leases."""
         newest = self.newest(table)
         if not rules.may_acquire(newest.state, internal=True):
             return None
@@ -148,7 +142,7 @@ class Control:
         return lease
 
     def renew(self, table: TableId, node: NodeId, now: float) -> Lease | None:
-        """The lease on the newest version, extended; None when the node has no live one (L5)."""
+        """The lease on the newest version, extended; None if the node has no live one (L5)."""
         newest = self.newest(table).version
         held = (lease for lease in self.leases_of(node) if (lease.table, lease.version) == (table, newest))
         if not any(lease.is_live(now) for lease in held):
@@ -164,7 +158,7 @@ class Control:
         return [lease for lease in self.leases if lease.node == node]
 
     def start_node(self, node: NodeId) -> int:
-        """A new incarnation; the leases of the former one are over (L10)."""
+        """A new incarnation; the leases of the former one end (L10)."""
         self.leases = [lease for lease in self.leases if lease.node != node]
         self.incarnations[node] = self.incarnations.get(node, 0) + 1
         return self.incarnations[node]
@@ -172,7 +166,7 @@ class Control:
     # Versions (L7, L9)
 
     def publish(self, descriptors: Sequence[Descriptor], now: float, locked: Locked) -> Hindrances:
-        """Publish the next versions of several tables at once, or of none: then who hinders which (L11)."""
+        """Publishes the next versions of several tables at once, or of none: then the blockers of each (L11)."""
         found = self._publish_hindrances(descriptors, now, locked)
         if not found:
             for one in descriptors:
@@ -199,7 +193,7 @@ class Control:
         return {table: hindrance for table, hindrance in found.items() if hindrance is not None}
 
     def drain(self, versions: Mapping[TableId, int], now: float, locked: Locked) -> Hindrances:
-        """Prove that nobody uses an older version of any of the tables; otherwise who does (L9, L11)."""
+        """Proves that older versions of the tables are not in use; otherwise the blockers (L9, L11)."""
         if Without.DRAIN in self.without:
             return {}
         asked = list(versions.items())[:1] if Without.EVERY_TABLE in self.without else versions.items()
@@ -248,7 +242,7 @@ class Control:
         return [one for one in self.published[table] if one.version in used or self._is_used_unleased(one, locked)]
 
     def accepted_versions(self, table: TableId, now: float, locked: Locked) -> list[Descriptor]:
-        """The versions that the fence lets in, and those that are in use all the same."""
+        """The versions that the fence lets in, and others still in use."""
         fence = self.fences.get(table, 0)
         leased = {lease.version for lease in self.live(table, now)}
         return [
@@ -262,7 +256,7 @@ class Control:
         return not version.coordination.has_leases and version.version in locked.get(version.table_id, ())
 
     def used_outside_two_versions(self, locked: Locked) -> Iterable[Descriptor]:
-        """Versions that running transactions use although there are two newer ones, leases or not (L2)."""
+        """Versions in use although there are two newer ones, leased or not (L2)."""
         for table, versions in locked.items():
             newest = self.newest(table).version
             yield from (self.version(table, version) for version in versions if version < newest - 1)

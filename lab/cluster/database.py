@@ -1,4 +1,4 @@
-"""Answers of the database to a node's lease machine, and what the node hears instead of one that is lost."""
+"""Answers of the database to a node's lease machine, and the failures that a node hears instead."""
 
 from catalog.elements import TableId
 from catalog.text.sentence import Sentence
@@ -17,7 +17,7 @@ def cannot(act: str, why: Sentence) -> Sentence:
 def answer(
     control: Control, node: Node, request: vocabulary.Effect | vocabulary.Event, now: float
 ) -> list[vocabulary.Event]:
-    """The database's answer to a request, or the failure that a node sees which is cut off."""
+    """Events for the node; a failure if it is cut off."""
     match request:
         case vocabulary.Acquire(table):
             return [_acquire(control, node, table, now)]
@@ -58,7 +58,7 @@ def _renew(control: Control, node: Node, table: TableId, now: float) -> vocabula
 
 
 def failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:
-    """The failure that a node hears instead of an answer: whether it was done, it cannot know."""
+    """The failure after a lost answer: the node cannot know whether the request was done."""
     match lost:
         case vocabulary.Acquire(table) | vocabulary.Acquired(table):
             return vocabulary.AcquireFailed(table, cannot("lease", LOST))

@@ -1,9 +1,5 @@
-"""Changes in the lab: the executor's machine, with the lab's cluster in the place of its shell.
-
-`Driver.do` performs the one thing the machine asked for and lets it hear the answer. Between two
-calls anything may happen, a crash of the worker included: the state goes through JSON and comes
-back, as it does in the database (X3).
-"""
+"""Changes in the lab: the executor's machine, with the lab's cluster in the place of its shell. `Driver.do` performs
+one effect and feeds back the event. Between two calls the state goes through JSON, as in the database (X3)."""
 
 import json
 from contextlib import suppress
@@ -48,10 +44,7 @@ SENTENCES = {
 
 @dataclass
 class Driver:
-    """One change and the worker that drives it. `asked` is what the machine wants done.
-
-    `zombies`: what workers were about to do when they were replaced without knowing it.
-    """
+    """One change and its worker. `asked`: the machine's effect; `zombies`: those of workers that were replaced."""
 
     state: Execution
     asked: events.Effect | None = None
@@ -108,12 +101,12 @@ class Driver:
                 self.asked = effect
 
     def start(self, world: World) -> None:
-        """A worker takes the change up, or over."""
+        """A worker begins the change, or takes it over."""
         published = world.control.published.get(self.table, [])
         self.hears(world, events.Started(published[-1].version if published else 0))
 
     def crash(self, world: World, *, after_doing: bool) -> None:
-        """The worker dies; what it was doing may have happened. The next one knows what was stored."""
+        """The worker dies, perhaps after doing its effect. The next one knows what was stored."""
         if after_doing and self.asked is not None:
             with suppress(LabError):
                 self._answer(world, self.asked)
@@ -122,7 +115,7 @@ class Driver:
         world.settle()
 
     def fails(self, world: World, error: str) -> None:
-        """Fail: it cannot be done; a run reports it, or the database refuses the step."""
+        """A run reports an error, or the database refuses the step."""
         at = self.step
         if at is None or self.asked is None or isinstance(self.asked, events.Wait):
             raise LabError("nothing is asked for that could fail")
@@ -130,14 +123,14 @@ class Driver:
         self.hears(world, events.RunFailed(at.kind, error) if at.kind in RUNS else events.StepFailed(error))
 
     def loses_answer(self, world: World) -> None:
-        """Do it so that nobody hears of it: it stays asked for."""
+        """Does the effect without an answer, so that it is asked for again."""
         if self.asked is None:
             raise LabError("nothing is asked for")
         self._answer(world, self.asked)
         world.settle()
 
     def act_as_zombie(self, world: World) -> None:
-        """The oldest zombie does what it was about to do; the token of its schema-change lease is no good (X2)."""
+        """The oldest zombie acts; the token of its schema-change lease is out of date (X2)."""
         if not self.zombies:
             raise LabError("no worker was replaced")
         asked = self.zombies.pop(0)
@@ -150,7 +143,7 @@ class Driver:
         self._answer(world, asked)
 
     def do(self, world: World) -> bool:
-        """Do what is asked for and hear the answer. False: there is nothing to do, or it has to wait."""
+        """Does the effect and hears the answer. False: nothing to do, or it has to wait."""
         if self.asked is None:
             return False
         asked, was_waiting = self.asked, isinstance(self.asked, events.Wait)
@@ -165,7 +158,7 @@ class Driver:
         return not isinstance(self.asked, events.Wait)
 
     def _answer(self, world: World, asked: events.Effect) -> events.Event | None:
-        """The outcome; None: a run goes on."""
+        """None: a run goes on."""
         match asked:
             case events.TryPublish(_, descriptor, _, partners):
                 return self._publish(world, descriptor, self._kept(world, partners))
@@ -180,7 +173,6 @@ class Driver:
                 return events.Woken()
 
     def _kept(self, world: World, partners: tuple[Descriptor, ...]) -> tuple[Descriptor, ...]:
-        """The other tables that move along (L11)."""
         return () if Without.PARTNERS in world.control.without else partners
 
     def _publish(self, world: World, descriptor: Descriptor, partners: tuple[Descriptor, ...]) -> events.Event:
@@ -237,7 +229,7 @@ class Driver:
 
     @property
     def filled(self) -> tuple[Element, ...]:
-        """The elements that the change fills, in order; those it moves, when it fills nothing."""
+        """The elements that the change fills, in order; those it moves, if it fills nothing."""
         fills = (step.elements for step in self.state.plan.forward if step.kind is StepKind.FILL)
         return next(fills, tuple(move.element for move in self.state.plan.moves))
 
@@ -263,7 +255,7 @@ class Driver:
         return events.RunDone(kind)
 
     def _fill(self, world: World) -> events.Event | None:
-        """First old tombstones are cleared; then all at once, or by hand until an attempt has found no row left."""
+        """Clears old tombstones, then fills all at once, or by hand until an attempt finds no row."""
         if not self.run.is_cleared:
             clear(world, self.run)
             return None
@@ -277,7 +269,7 @@ class Driver:
         return events.RunDone(StepKind.FILL)
 
     def _delete(self, world: World, elements: tuple[Element, ...]) -> events.Event | None:
-        """All at once; by hand one row or pair at a time, done when nothing was left."""
+        """All at once; by hand one row or pair at a time."""
         gone = delete(world, self.table, elements)
         if world.by_hand and gone:
             world.say(f"deleted {gone} pairs of {self.state.plan.title}")
@@ -303,7 +295,7 @@ class Driver:
         world.say(Sentence("closed the run"))
 
     def go(self, world: World) -> None:
-        """Until it is over, rests, or has to wait."""
+        """Until it ends, pauses, or has to wait."""
         for _ in range(STEPS_MAX):
             if not self.do(world):
                 return
@@ -324,14 +316,13 @@ def _as_is(words: str) -> Sentence:
 
 
 def note_filling(world: World, descriptor: Descriptor) -> None:
-    """From here on tombstones of what is being filled are no mess, until it is purged."""
+    """From now on tombstones of these elements are no fault, until they are purged."""
     world.untidy.update(element_label(index) for index in descriptor.indexes if index.filling)
     world.untidy.update(element_label(column) for column in descriptor.columns if column.filling)
     world.untidy.update(element_label(placement) for placement in descriptor.placements if placement.filling)
 
 
 def drive(world: World, change: int, plan: Plan) -> Driver:
-    """A worker begins a change."""
     driver = Driver(Execution(change, plan))
     driver.start(world)
     return driver

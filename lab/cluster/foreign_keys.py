@@ -1,12 +1,8 @@
-"""Foreign keys of a statement, from both their ends: rows of other tables that it needs (L11, C6).
+"""Foreign keys of a statement, from both ends (L11, C6): a written child needs its parent, a deleted parent no child.
 
-    a row of the child is written     the row that it refers to must be there
-    a row of the parent goes          no row of the child may refer to it
-
-What is asked, in which order, and whether it is met, says `storage.integrity.references`; the pairs that it looks at
-are found here.
-Both look at the other table inside the statement's own serializable transaction, which has pinned and entered it:
-so of an insert that refers to a row, and a delete of that row at the same time, one is refused.
+`storage.integrity.references` has the demands. They are looked up inside the statement's own serializable transaction,
+which has pinned and entered the other table: of an insert that refers to a row, and a delete of that row at the same
+time, one is refused.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -29,7 +25,7 @@ Enter = Callable[[TableId], Descriptor]
 def check_references(
     one: Transaction, descriptor: Descriptor, change: Change, enter: Enter, without: Collection[Without]
 ) -> None:
-    """Check a row that was just written against all foreign keys of its table; raises `BadRow`."""
+    """Checks a row that was just written against all foreign keys of its table. Raises `BadRow`."""
     for demand in demands(descriptor, [change]):
         if (Without.CHILD_CHECKS if demand.wants_row else Without.PARENT_CHECKS) in without:
             continue
@@ -44,7 +40,6 @@ def check_references(
 
 
 def _words(descriptor: Descriptor, demand: Demand, change: Change, other: Descriptor, unmet: Unmet) -> str:
-    """The refusal in words: the row, and what the other table lacks or has."""
     before, after = change
     if unmet.row is None:
         assert after is not None, "it refers to something"

@@ -1,4 +1,4 @@
-"""Lines that several places of the lab's cluster print: versions, lists of them, hindrances."""
+"""Lines that several places of the lab's cluster print."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -22,17 +22,16 @@ def version_of(descriptor: Descriptor) -> Sentence:
 
 
 def names_of(descriptors: Iterable[Descriptor]) -> Sentence:
-    """Versions of several tables."""
     return listed([version_of(one) for one in descriptors])
 
 
 def listed(lines: Sequence[Sentence]) -> Sentence:
-    """Lines with commas between them; `lines` is not empty."""
+    """With commas; `lines` is not empty."""
     return _joined(lines, "{first}, {rest}")
 
 
 def clauses(lines: Sequence[Sentence]) -> Sentence:
-    """Lines with semicolons between them; `lines` is not empty."""
+    """With semicolons; `lines` is not empty."""
     return _joined(lines, "{first}; {rest}")
 
 
@@ -42,6 +41,6 @@ def _joined(lines: Sequence[Sentence], link: str) -> Sentence:
 
 
 def words_of(error: Exception) -> str:
-    """The message of an error: the sentence it was raised with, where it was one."""
+    """The message of an error, as a sentence if it has one."""
     message = error.args[0] if error.args else None
     return message if isinstance(message, Sentence) else str(error)

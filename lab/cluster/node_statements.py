@@ -1,9 +1,9 @@
 """A statement on a node: pin, enter, read, write, commit (T1, T2, T3).
 
-    pin      the lease machine grants a version, kept until the transaction ends
-    enter    refused below the fence, or when the version is newer than the snapshot
+    pin      the lease machine grants a version until the transaction ends
+    enter    refused below the fence, or if the version is newer than the snapshot
     write    `storage.mutations` says which pairs, the store says whether they may be
-    refer    what foreign keys ask of other tables is looked up in the same transaction (`lab.cluster.foreign_keys`)
+    refer    foreign keys are checked in the same transaction (`lab.cluster.foreign_keys`)
 
 A statement outside BEGIN is a transaction of its own.
 """
@@ -41,7 +41,7 @@ LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UN
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a statement: the version it ran under, and the pairs it wrote, in words."""
+    """The version that a statement used, and the pairs it wrote, in words."""
 
     descriptor: Descriptor
     written: tuple[Sentence, ...]
@@ -67,7 +67,7 @@ def serving(world: World, actor: str) -> Node:
 def pin(
     world: World, node: Node, table: TableId, *, fresh: bool = False, at_most: int | None = None
 ) -> tuple[int, int]:
-    """A request and the version granted to it; raises `LabError` when there is none yet."""
+    """A request and the version granted to it. Raises `LabError` if there is none yet."""
     request = ask_for(world, node, table, fresh=fresh, at_most=at_most)
     world.settle()
     if request in world.refused:
@@ -80,7 +80,7 @@ def pin(
 
 
 def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False, at_most: int | None = None) -> int:
-    """Ask the node's machine for a version, without waiting for the answer."""
+    """Asks the node's machine for a version, without waiting for the answer."""
     world.requests += 1
     world.hears(node.name, vocabulary.Pin(world.requests, table, fresh, at_most))
     return world.requests
@@ -97,7 +97,7 @@ def unpin(world: World, node: NodeId, table: TableId, request: int) -> None:
 
 
 def begin(world: World, actor: str) -> Transaction:
-    """A transaction begins; its snapshot is taken now."""
+    """Takes the snapshot."""
     node = serving(world, actor)
     if actor in world.transactions:
         raise LabError(Sentence("{node} is in a transaction already", node=actor))
@@ -108,7 +108,7 @@ def begin(world: World, actor: str) -> Transaction:
 
 
 def commit(world: World, actor: str, *, late: bool = False) -> None:
-    """Commit, and hear the answer; `late` when it is the last message of a frozen process that arrives."""
+    """Commits, and hears the answer; `late`: the last message of a frozen process arrives."""
     one = world.transactions.get(actor)
     if one is None or not one.is_sent:
         one = send_commit(world, actor, late=late)
@@ -136,7 +136,7 @@ def send_commit(world: World, actor: str, *, late: bool = False) -> Transaction:
 
 
 def ask_outcome(world: World, actor: str) -> Outcome:
-    """The session was lost at COMMIT: what the store says of the transaction's id, and what that proves (T7)."""
+    """The session was lost at COMMIT: asks the store about the transaction's id (T7)."""
     serving(world, actor)
     one = world.transactions.get(actor)
     if one is None or not one.is_sent:
@@ -173,7 +173,6 @@ def _running(world: World, actor: str) -> Transaction:
 
 
 def _leave(world: World, one: Transaction) -> None:
-    """The transaction is over: its references are released."""
     world.transactions.pop(one.actor, None)
     for table, (request, _) in one.pins.items():
         unpin(world, one.node, table, request)
@@ -197,7 +196,7 @@ def _transaction(world: World, actor: str, table: TableId) -> Iterator[Transacti
 
 
 def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
-    """A transaction for one statement. A version that only the newest is accepted beside is loaded anew, once."""
+    """A transaction for one statement. If the storages accept the newest version alone, an old one is reloaded once."""
     for fresh in (False, True):
         held = pin(world, node, table, fresh=fresh)
         one = begin(world, actor)
@@ -213,7 +212,7 @@ def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
 
 
 def _pin_for(world: World, one: Transaction, table: TableId) -> None:
-    """A version for a transaction whose snapshot was taken: one that it shows, if the node still leases it (T3)."""
+    """A version that the transaction's snapshot shows, if the node still leases it (T3)."""
     at_most = None if Without.SNAPSHOT in world.control.without else one.newest.get(table)
     _pinned(world, one, table, pin(world, world.nodes[one.node], table, at_most=at_most))
 
@@ -225,7 +224,7 @@ def _pinned(world: World, one: Transaction, table: TableId, held: tuple[int, int
 
 @contextmanager
 def _failing(world: World, one: Transaction) -> Iterator[None]:
-    """A statement that fails ends its transaction."""
+    """A failed statement ends its transaction."""
     try:
         yield
     except REFUSED as error:
@@ -257,7 +256,7 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
 
 
 def enter_now(world: World, actor: str, table: TableId) -> Descriptor:
-    """The transaction uses `table` from here on, and has neither read nor written anything of it."""
+    """The transaction uses `table` from here on, and has neither read nor written it."""
     serving(world, actor)
     one = _running(world, actor)
     with _failing(world, one):
@@ -265,10 +264,7 @@ def enter_now(world: World, actor: str, table: TableId) -> Descriptor:
 
 
 def enter(world: World, one: Transaction, table: TableId, *, internal: bool = False) -> Descriptor:
-    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may.
-
-    `internal`: only to see whether rows refer to one that a statement takes away (L13).
-    """
+    """T2 and T3, at the first use of `table`. `internal`: only to check references to a removed row (L13)."""
     if table not in one.pins:
         _pin_for(world, one, table)
     descriptor = world.control.version(table, one.pins[table][1])
@@ -338,7 +334,7 @@ def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor,
 
 
 def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
-    """The operations as a product without one of the rules of R5 would do them."""
+    """The operations of a product without one of the rules of R5."""
     without = world.control.without
     if Without.TOMBSTONES in without:
         return [op._replace(act=LEAVES_NOTHING.get(op.act, op.act)) for op in ops]
@@ -366,7 +362,7 @@ def select(world: World, actor: str, table: TableId, by: str | None = None) -> t
 
 
 def start_select(world: World, actor: str, table: TableId, by: str | None = None) -> Descriptor:
-    """A query begins, and takes its time: it reads on until `finish_select`, whatever becomes of its lease (T4)."""
+    """A query begins, and reads on until `finish_select`, whatever becomes of its lease (T4)."""
     node = serving(world, actor)
     is_alone = actor not in world.transactions
     one = _alone(world, node, actor, table) if is_alone else _running(world, actor)
@@ -379,9 +375,9 @@ def start_select(world: World, actor: str, table: TableId, by: str | None = None
 
 
 def finish_select(world: World, actor: str) -> tuple[Descriptor, list[str], bool]:
-    """The rows of the query that reads on, and whether it was tried again: once, when it was alone (L8).
+    """The rows of the query that reads on, and whether it was tried again: once, if it is alone (L8).
 
-    Nothing begins in its transaction when the lease has ended meanwhile: one that is not alone ends then.
+    If the lease has ended, a transaction that is not alone ends now.
     """
     serving(world, actor)
     one = world.transactions.get(actor)
@@ -402,13 +398,13 @@ def finish_select(world: World, actor: str) -> tuple[Descriptor, list[str], bool
 
 
 def start_hold(world: World, actor: str, table: TableId) -> Descriptor:
-    """COMMIT computes the rows of a cursor WITH HOLD: it takes its time, as a query that reads on (T4)."""
+    """COMMIT computes the rows of a cursor WITH HOLD, as a query that reads on (T4)."""
     _running(world, actor)
     return start_select(world, actor, table)
 
 
 def finish_hold(world: World, actor: str) -> tuple[Descriptor, list[str]]:
-    """The transaction is committed; the rows of its cursor are the store's from here on, and need no version."""
+    """The transaction is committed; the rows of its cursor are the store's, and need no version."""
     serving(world, actor)
     one = world.transactions.get(actor)
     if one is None or one.query is None:
@@ -441,7 +437,7 @@ def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
 
 
 def _rows_with_tombstones(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
-    """The rows, those that were deleted during the fill among them, until the purge."""
+    """The rows with those deleted during the fill, until the purge."""
     start = prefix(descriptor, descriptor.placement.id)
     scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
     pairs = [(k, b"" if v is None and is_existence(k) else v) for scan in scans for k, v in scan]
@@ -471,5 +467,4 @@ def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[St
 
 
 def storages_of(one: Transaction, descriptor: Descriptor) -> range:
-    """The storages on which rows are read."""
     return range(1, descriptor.placement.storage_count(one.store.store.storages) + 1)

@@ -10,7 +10,7 @@ from storage.store import MemoryTransaction, TransactionStatus
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """On its way: a request to the database, or something a node is going to hear."""
+    """On its way: a request to the database, or news for a node."""
 
     node: NodeId
     content: vocabulary.Effect | vocabulary.Event
@@ -26,8 +26,8 @@ class Transaction:
 
     A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
     `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since. `query`: the table, and the
-    index, that a query reads on which has not returned its rows yet; `is_alone`: it is the whole transaction.
-    `expired`: why no statement begins in it any more while the query reads on (T4).
+    index, of a query that reads on; `is_alone`: it is the whole transaction. `expired`: why no statement begins in it
+    any more while the query reads on (T4).
     """
 
     actor: str
@@ -52,7 +52,7 @@ class Transaction:
 
     @property
     def is_committing(self) -> bool:
-        """From here on nobody can end it."""
+        """It can no longer be ended."""
         return self.store.status is TransactionStatus.FLUSHING
 
     @property
@@ -65,7 +65,7 @@ class Transaction:
 
 @dataclass
 class Node:
-    """A process. `taken` are the pins that a script holds without a transaction; its clock is its own."""
+    """A process with its own clock. `taken` are the pins that a script holds without a transaction."""
 
     name: NodeId
     leases: NodeLeases

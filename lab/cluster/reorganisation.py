@@ -1,13 +1,12 @@
 """Reorganisation in the lab: fill in chunks, verify, delete, purge (protocol section 7), in small steps.
 
-    clear     a fill begins: tombstones of before the drain are removed (R6)
+    clear     a fill begins: tombstones from before the drain are removed (R6)
     read      a chunk of rows is read in a short snapshot, in key order
-    put       what the rows require is put where there is neither a pair nor a tombstone (R2);
+    put       required pairs are put where there is neither a pair nor a tombstone (R2);
               refused when the run is closed (R7) or the range is done already (R3)
     verify    every row has its pairs and entries, every entry its row, every constraint holds (R10)
 
-A run is of all the elements that a change moves together: columns, indexes, constraints. Between read and put
-anything may happen: that is what the rules are for.
+A run is of all the elements that a change moves together. Anything may happen between read and put.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -32,10 +31,7 @@ Elements = tuple[Element, ...]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows that an attempt has read and not put yet, and the version it read them under.
-
-    `token` and `cursor` are the run's when it read them. `keys` are those of its range, if it has one.
-    """
+    """Rows that an attempt has read and not put yet; `token` and `cursor` are the run's at that time."""
 
     under: Descriptor
     token: int
@@ -75,7 +71,6 @@ def element_of(index: Index) -> Element:
 
 
 def belongs(elements: Elements) -> Callable[[PairName], bool]:
-    """True if a pair is one of the elements'."""
     indexes = {element.id for element in elements if element.kind.is_index}
     columns = {element.id for element in elements if element.kind.is_column}
     placements = {element.id for element in elements if element.kind is Kind.PLACEMENT}
@@ -101,7 +96,7 @@ def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple
 
 
 def knowing(world: World, table: TableId, elements: Elements) -> Descriptor:
-    """The newest version that knows the elements: the one a chunk is written under."""
+    """The newest version that knows the elements: chunks are written under it."""
     versions = world.control.published[table]
     return next((one for one in reversed(versions) if _knows(one, elements)), versions[-1])
 
@@ -124,7 +119,7 @@ def labels(elements: Elements) -> set[str]:
 
 
 def clear(world: World, run: Run) -> None:
-    """Remove the tombstones of before the drain: once, before the first range is read (R6)."""
+    """Removes the tombstones from before the drain: once, before the first range is read (R6)."""
     if run.is_cleared or run.is_closed:
         return
     run.is_cleared = True
@@ -145,7 +140,7 @@ def _remove(world: World, gone: list[tuple[int, bytes]]) -> int:
 
 
 def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
-    """The next rows in key order (all that are left: None), as they are now."""
+    """The next rows in key order (None: all), as they are now."""
     clear(world, run)
     left = [row for row in _rows(world, run.table) if row.key > run.cursor]
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, tuple(left[:rows]))
@@ -154,7 +149,7 @@ def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
 
 
 def read_range(world: World, run: Run, keys: frozenset[bytes]) -> Chunk:
-    """The rows of a range, as they are now; other ranges may be read before and after it."""
+    """The rows of a range, as they are now; ranges are read in any order."""
     clear(world, run)
     rows = tuple(row for row in _rows(world, run.table) if row.key in keys)
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, rows, keys)
@@ -170,7 +165,7 @@ def _rows(world: World, table: TableId) -> list[StoredRow]:
 
 
 def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
-    """Put what the rows of a chunk that was read before require. Returns how many were put; raises `LabError`."""
+    """Puts the pairs that a chunk's rows require; their number. Raises `LabError`."""
     without = world.control.without
     run.chunks.remove(chunk)
     if chunk.token != run.token and Without.TOKEN not in without:
@@ -211,20 +206,19 @@ def _put(world: World, op: Op) -> bool:
 
 
 def fill(world: World, run: Run, rows: int | None = None) -> int:
-    """Read a chunk and put it at once."""
     put = put_chunk(world, run, read_chunk(world, run, rows))
     run.is_finished = rows is None
     return put
 
 
 def close(run: Run) -> None:
-    """Nothing of this run can be written any more."""
+    """No attempt of this run can write any more (R7)."""
     if not run.is_closed:
         run.token, run.is_closed = run.token + 1, True
 
 
 def verify(world: World, table: TableId, elements: Elements) -> list[str]:
-    """All that is wrong with the elements, compared by content in both directions, as if they were public."""
+    """The faults of the elements, compared by content in both directions, as if they were public."""
     if Without.VERIFICATION in world.control.without:
         return []
     newest = world.control.newest(table)
@@ -249,7 +243,7 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
 
 
 def _read_there(descriptor: Descriptor, element: Element) -> Descriptor:
-    """The version in which this placement is the one that is read, and the other one a copy."""
+    """The version in which this placement is read, and the other one is a copy."""
     placements = (
         replace(one, state=State.WRITE_ONLY) if one.state is State.PUBLIC and one.id != element.id else one
         for one in descriptor.placements
@@ -258,12 +252,11 @@ def _read_there(descriptor: Descriptor, element: Element) -> Descriptor:
 
 
 def _as_rule(one: Violation) -> Violation:
-    """A row without any value of a column that is to be NOT NULL breaks that rule; once it is public, C2 says so."""
+    """A row without a value of a future NOT NULL column breaks that rule; once it is public, C2 says so."""
     return replace(one, clause="C6") if one.clause == "C2" else one
 
 
 def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], bool]:
-    """True if what is wrong with a key is wrong with one of the elements."""
     is_one = belongs(elements)
 
     def is_about(key: bytes) -> bool:
@@ -279,7 +272,7 @@ def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], b
 
 
 def delete(world: World, table: TableId, elements: Elements) -> int:
-    """Remove pairs and tombstones of the elements (R8), one element after the other: all, or by hand the first."""
+    """Removes pairs and tombstones of the elements (R8), one element after the other: all, or by hand the first."""
     if any(element.kind is Kind.TABLE for element in elements):
         return _delete_rows(world, table)
     if Without.DELETION in world.control.without:
@@ -301,7 +294,7 @@ def _entries_first(place: tuple[bytes, int]) -> tuple[bool, bytes, int]:
 
 
 def _delete_rows(world: World, table: TableId) -> int:
-    """Remove everything of a table: all, or by hand the first row with its entries (R9)."""
+    """Removes everything of a table: all, or by hand the first row with its entries (R9)."""
     if not world.by_hand:
         return world.store.delete_all(table.to_bytes(4))
     rows = _rows(world, table)
@@ -312,7 +305,7 @@ def _delete_rows(world: World, table: TableId) -> int:
 
 
 def purge(world: World, table: TableId, elements: Elements) -> int:
-    """Remove the tombstones of a fill (R8)."""
+    """Removes the tombstones of a fill (R8)."""
     world.untidy -= labels(elements)
     if Without.PURGE in world.control.without:
         return 0

@@ -1,12 +1,11 @@
-"""Requests of routers: planned with the version that a node has, refused by the storages, reloaded and tried once more.
+"""Requests of routers: planned with the node's version, refused by the storages, reloaded and tried once more.
 
     plan      rows by the names of columns become pairs' values, under one version; nothing is sent
-    send      each storage is asked whether it accepts that version, and then the rows of one storage are written
-    commit    the part is done; the rows that are left are planned anew
+    send      each storage checks that version, then the rows of one storage are written
+    commit    the part is done; the other rows are planned anew
     refused   the machine of reloads says whether this request loads, joins a reload, or goes on at once
 
-Who waits for which reload, what is tried again and what became of each row is decided by `nodes.router`, as on a node;
-here are a node's leases, storages and clock in the lab's cluster. A request goes one step when somebody calls it.
+`nodes.router` decides about reloads, retries and the outcome of each row, as on a node. Callers make the steps.
 """
 
 from collections import Counter
@@ -40,8 +39,6 @@ TIMEOUT_S = 20.0
 
 
 class Stage(Enum):
-    """The progress of a request."""
-
     PLANNED = "planned"
     OPEN = "written, and not committed"
     WAITING = "waits for a reload"
@@ -58,7 +55,7 @@ class RowRequest:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A row that a part has written, or deleted, under its version; of a `get` what it found (None: no row)."""
+    """A row that a part has written or deleted, under its version; of a `get` the row found (None: no row)."""
 
     index: int
     verb: str
@@ -67,7 +64,7 @@ class Write:
 
 @dataclass(eq=False)
 class LabRequest:
-    """One request of one router. `written` are the rows of the part that is under way."""
+    """`written` are the rows of the part that is under way."""
 
     number: int
     node: NodeId
@@ -93,12 +90,12 @@ class LabRequest:
 
 
 class BadFit(Exception):
-    """A row that the version cannot flatten: another version may."""
+    """The version lacks a column of the row; another version may have it."""
 
 
 @dataclass
 class Routers:
-    """The routers of a cluster, one for each node, and their requests. `loading`: what a reload under way has read."""
+    """The router of each node, and its requests. `loading`: the result of a reload under way."""
 
     world: World
     states: dict[tuple[NodeId, str], Reloads] = field(default_factory=dict)
@@ -109,7 +106,7 @@ class Routers:
     acknowledged: Acknowledged = field(default_factory=Acknowledged)
 
     def begin(self, node: str, table: str, *rows: RowRequest) -> LabRequest:
-        """A client sends a request to a node, which plans it. A row is known by a primary key: raises `LabError`."""
+        """A client sends a request to a node, which plans it. Raises `LabError` without a primary key."""
         name = node_statements.serving(self.world, node).name
         if self.world.control.newest(self.world.control.find(table)).has_hidden_key:
             raise LabError(f"{table} has no primary key, which the rows of a request are known by")
@@ -121,7 +118,6 @@ class Routers:
         return request
 
     def at(self, stage: Stage) -> list[LabRequest]:
-        """The requests that have come so far."""
         return [one for one in self.requests.values() if one.stage is stage]
 
     # -- the steps of a request ---------------------------------------------------------------------------------
@@ -149,7 +145,7 @@ class Routers:
         request.stage = Stage.OPEN
 
     def commit(self, request: LabRequest) -> None:
-        """The part ends; the rows that are left come next."""
+        """The part ends; the other rows come next."""
         assert request.stage is Stage.OPEN, request.stage
         try:
             node_statements.commit(self.world, request.actor)
@@ -163,7 +159,6 @@ class Routers:
         self._next_part(request)
 
     def _acknowledge(self, request: LabRequest) -> None:
-        """The client hears that the rows of a part are done."""
         meant = request.meant
         assert meant is not None
         for one in request.written:
@@ -176,7 +171,7 @@ class Routers:
                 self.acknowledged.done(meant.table_id, one.row.key, done)
 
     def refusal(self, descriptor: Descriptor) -> Refusal | None:
-        """The refusal of a version by the first storage that refuses it (T2); None: all accept it."""
+        """The refusal of a version by the first storage that refuses it (T2), or None."""
         control, table = self.world.control, descriptor.table_id
         fence = 0 if Without.ENTRY in control.without else control.fences.get(table, 0)
         newest = control.newest(table).version
@@ -188,7 +183,7 @@ class Routers:
         return next((refusal for refusal in asked if refusal is not None), None)
 
     def _write(self, request: LabRequest, one: Transaction, descriptor: Descriptor, index: int) -> None:
-        """One row behind a savepoint: what refuses it undoes no other."""
+        """One row behind a savepoint: a refused row undoes no other."""
         asked, buckets = request.rows[index], self.world.store.buckets
         before, ops = [dict(pairs) for pairs in one.store.snapshot], len(one.store.ops)
         row = new_row(descriptor, _values(descriptor, asked), self.world.control.next_row_id)
@@ -223,7 +218,7 @@ class Routers:
     # -- plans --------------------------------------------------------------------------------------------------
 
     def _plan(self, request: LabRequest) -> None:
-        """Flatten the rows that are left by the version the node has; the part is those of one storage."""
+        """Flattens the rows that are left by the node's version; the part is those of one storage."""
         request.stage, node = Stage.PLANNED, self.world.nodes[request.node]
         try:
             table = self.world.control.find(request.table)
@@ -244,7 +239,7 @@ class Routers:
         request.part = parts_of(places)[0][1]
 
     def _storage(self, descriptor: Descriptor, asked: RowRequest) -> int:
-        """The storage of a row, by this version's sharding; 0 where a key alone does not say."""
+        """The storage of a row, by this version's sharding; 0 if a key alone does not say."""
         row = new_row(descriptor, _values(descriptor, asked), self.world.control.next_row_id)
         if asked.verb in ("delete", "get") and not descriptor.is_home_in_key:
             return 0
@@ -260,7 +255,6 @@ class Routers:
             request.stage = Stage.OVER
 
     def _release_pin(self, request: LabRequest) -> None:
-        """The attempt uses its version no longer."""
         if request.pin is not None:
             table, number = request.pin
             request.pin = None
@@ -285,27 +279,26 @@ class Routers:
             self._give_up(request, why)
 
     def _give_up(self, request: LabRequest, why: str) -> None:
-        """Nothing of the part is kept; where there is none yet, nothing of the request is tried any more."""
+        """The part is undone; without a part, the rest of the request fails."""
         request.batch.account(request.part or request.batch.left, Ending.FAILED, why)
         self._next_part(request)
 
     # -- reloads ------------------------------------------------------------------------------------------------
 
     def read_catalog(self, node: NodeId, table: str) -> None:
-        """The reload under way reads which version is the newest, and leases it."""
+        """The reload under way reads the newest version, and leases it."""
         found = self.world.control.find(table)
         request, version = node_statements.pin(self.world, self.world.nodes[node], found, fresh=True)
         node_statements.unpin(self.world, node, found, request)
         self.loading[node, table] = Known(found, version)
 
     def answer_reload(self, node: NodeId, table: str, *, cause: str = "") -> None:
-        """The reload under way ends, with what it has read, or with the cause why it could not."""
+        """The reload under way ends, or fails with the cause."""
         found = self.loading.pop((node, table))
         self.counts["reloads"] += not cause
         self._feed(node, table, reloads.Failed(cause) if cause or found is None else reloads.Loaded(found))
 
     def pass_time(self, seconds: float) -> None:
-        """Time passes for the cluster, and for who waits."""
         self.world.pass_time(seconds)
         for node, table in self._due():
             self._feed(node, table, reloads.Tick())
@@ -346,7 +339,7 @@ def _not_of_key(descriptor: Descriptor, asked: RowRequest) -> Mapping[str, str |
 
 
 def _values(descriptor: Descriptor, asked: RowRequest) -> list[str | None]:
-    """The values of all public columns, in their order. Raises `BadFit` for a name that the version does not know."""
+    """The values of all public columns, in order. Raises `BadFit` for an unknown name."""
     names = [column.name for column in descriptor.public_columns]
     unknown = sorted(asked.values.keys() - set(names))
     if unknown:

@@ -1,8 +1,5 @@
-"""A rolling publish in the lab: the storages learn of the next version one after the other, then the catalog.
-
-It is begun when L7's condition is met, and every fence is set then; at
-its end each storage knows the version that nodes take leases on from now on.
-"""
+"""A rolling publish: the storages learn of the next version one after the other, then the catalog. It begins when
+L7's condition is met, and sets every fence; at its end each storage knows the version that nodes will lease."""
 
 from dataclasses import dataclass, field
 
@@ -21,14 +18,14 @@ class RollingPublish:
     aware: set[int] = field(default_factory=set)
 
     def unaware(self, table: TableId, newest: int, storages: int) -> dict[int, int]:
-        """The newest version that a storage knows, where the catalog knows a newer one: that is never so."""
+        """The newest version that a storage knows, if the catalog knows a newer one: this never happens."""
         if table != self.new.table_id or newest < self.new.version:
             return {}
         return {storage: self.new.version - 1 for storage in range(1, storages + 1) if storage not in self.aware}
 
 
 def begin(world: World, new: Descriptor) -> RollingPublish:
-    """Shut out what is older than its predecessor, if nobody uses that any more. Raises `LabError`."""
+    """Shuts out versions older than the predecessor, if none is in use. Raises `LabError`."""
     hindrance = rules.publish_hindrance(
         world.control.leases,
         table=new.table_id,
@@ -44,7 +41,7 @@ def begin(world: World, new: Descriptor) -> RollingPublish:
 
 
 def finish(world: World, rolling: RollingPublish) -> None:
-    """Publish what every storage knows. Raises `LabError`."""
+    """Raises `LabError`."""
     missing = set(range(1, len(world.store.pairs) + 1)) - rolling.aware
     if missing:
         raise LabError(f"storage {min(missing)} does not know {rolling.new} yet")

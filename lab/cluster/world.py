@@ -4,10 +4,9 @@
        │  └─ transactions ─────────────────> MemoryStore (pairs)
        └────────────── news <── messages <── publish
 
-Nothing happens by itself: a message is delivered, time passes, a statement runs because somebody
-called the method. `settle` delivers all that may be delivered, which is what golden scripts want; the
-messages of a node that `holds_messages` are delivered one by one, in any order. Every rule is the product's:
-`leases.node.machine`, `leases.rules`, `storage.mutations`, `changes.executor.machine`; there is no second one here.
+Nothing happens by itself: a caller delivers a message, passes time, runs a statement. `settle` delivers all messages
+but those of a node that `holds_messages`. Every rule is the product's: `leases.node.machine`, `leases.rules`,
+`storage.mutations`, `changes.executor.machine`.
 """
 
 import copy
@@ -37,7 +36,7 @@ WAKINGS_MAX = 1_000
 
 @dataclass
 class World:
-    """The cluster. `output`: what happened, in words, since somebody last asked. `by_hand`: runs go in single steps."""
+    """`output`: the events since it was last read, in words. `by_hand`: runs go in single steps."""
 
     control: Control = field(default_factory=Control)
     store: MemoryStore = field(default_factory=MemoryStore)
@@ -54,7 +53,6 @@ class World:
     output: list[str] = field(default_factory=list)
 
     def copy(self) -> "World":
-        """A world that goes its own way from here."""
         return copy.deepcopy(self)
 
     def say(self, line: str) -> None:
@@ -66,7 +64,7 @@ class World:
     # Nodes
 
     def node(self, name: str) -> Node:
-        """The node of that name; a script brings one to life by naming it."""
+        """A new name makes a node."""
         node_id = NodeId(name)
         if node_id not in self.nodes:
             self.start_node(node_id)
@@ -100,7 +98,7 @@ class World:
             self._perform(node, effect)
 
     def _clock(self, node: Node) -> float:
-        """The time on the node's own clock; no less than the time it is woken for, whatever rounding says."""
+        """The node's own clock, and not less than its due time, whatever rounding says."""
         due = self._due(node)
         shown = self.now + node.clock_ahead_s
         return shown if due is None or due > self.now else max(shown, node.leases.wake_at or shown)
@@ -139,7 +137,7 @@ class World:
     # Messages
 
     def settle(self) -> None:
-        """Deliver everything that may be delivered, in order."""
+        """Delivers all deliverable messages, in order."""
         for _ in range(DELIVERIES_MAX):
             at = next(self.deliverable(), None)
             if at is None:
@@ -148,14 +146,13 @@ class World:
         raise AssertionError(f"more than {DELIVERIES_MAX} messages followed from one event")
 
     def deliverable(self) -> Iterator[int]:
-        """The messages that nobody holds back."""
         for at, message in enumerate(self.messages):
             node = self.nodes[message.node]
             if not node.holds_messages and (message.is_request or not node.is_frozen):
                 yield at
 
     def deliver(self, at: int) -> None:
-        """A message arrives: the database answers a request, a node hears the rest."""
+        """The database answers a request, a node hears the rest."""
         message = self.messages.pop(at)
         if not message.is_request:
             self._notify(message)
@@ -164,7 +161,7 @@ class World:
             self.messages.append(Message(message.node, event))
 
     def lose(self, at: int) -> None:
-        """A message is lost: news without a trace (L6); of a request or its answer the node learns that it failed."""
+        """News is lost without a trace (L6); of a request or its answer the node learns that it failed."""
         message = self.messages[at]
         instead = failure(message.content)
         if instead is None and not isinstance(message.content, News):
@@ -192,7 +189,7 @@ class World:
         self.hears(message.node, content)  # type: ignore[arg-type]  # no request, hence an event
 
     def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
-        """As a node without L1 would take it: the span counted from now."""
+        """A node without L1 counts the span from now."""
         node = self.nodes[name]
         acquisition = node.leases.table(answer.table).acquisition
         if Without.ASKING_TIME not in self.control.without or acquisition is None:
@@ -216,7 +213,7 @@ class World:
         return node.leases.wake_at - node.clock_ahead_s
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass, waking everybody who is due on the way."""
+        """Wakes everything that is due on the way."""
         end = self.now + seconds
         for _ in range(WAKINGS_MAX):
             due = [at for node in self.nodes.values() if (at := self._due(node)) is not None and at <= end]
@@ -230,7 +227,7 @@ class World:
         self.settle()
 
     def advance_to(self, now: float) -> None:
-        """It is `now`: who is due wakes, transactions past their deadline end (T4)."""
+        """Wakes what is due, ends transactions past their deadline (T4)."""
         self.now = max(self.now, now)
         for one in list(self.transactions.values()):
             self._check_deadline(one)
@@ -252,7 +249,7 @@ class World:
             self.end_transaction(one, Sentence("it was past its deadline"))
 
     def why_not_write(self, one: Transaction) -> str | None:
-        """Why a transaction that has only read may not write now: each of its tables is entered again first (T4)."""
+        """Why a transaction that has only read may not write: each of its tables is entered again first (T4)."""
         for table, version in one.entered.items() if one.is_reading else ():
             used = self.control.version(table, version)
             held = self.nodes[one.node].leases.table(table).version(version)
@@ -273,7 +270,7 @@ class World:
     # Versions
 
     def publish(self, *descriptors: Descriptor) -> None:
-        """Publish the next version of a table, or of several at once, and spread the news; raises `LabError`."""
+        """Publishes the next version of a table, or of several at once, and spreads the news. Raises `LabError`."""
         hindrances = self.control.publish(descriptors, self.now, self.locked())
         if hindrances:
             what = names_of(descriptors)
@@ -290,7 +287,7 @@ class World:
                 self.messages.append(Message(node.name, News(descriptor.table_id, descriptor.version)))
 
     def hindered_by(self, hindrances: Hindrances, *, of: int) -> Sentence:
-        """The leases and locks that block, and until when at most; of several tables, with the table's name."""
+        """The leases and locks that block, and until when; of several tables, with the table's name."""
         lines: list[Sentence] = []
         for table, hindrance in hindrances.items():
             lines += self._hindered_by(hindrance, f" of {self.control.newest(table).name}" if of > 1 else "")
@@ -321,7 +318,7 @@ class World:
         return found
 
     def end_transaction(self, one: Transaction, reason: str) -> None:
-        """Its session is ended from outside: nothing of it will be acknowledged (L8, T4). A COMMIT is done first."""
+        """Ends its session from outside: nothing of it is acknowledged (L8, T4). A sent COMMIT is done first."""
         if one.is_committing:
             self.store.flush()
         if one.store.status is TransactionStatus.OPEN:
@@ -329,14 +326,14 @@ class World:
             one.store.rollback()
 
     def crash_store(self, kept: int) -> None:
-        """The store crashes and recovers: every session ends, and of the commits on their way `kept` are there (T7)."""
+        """Every session ends; of the commits on their way `kept` are recovered (T7)."""
         self.store.crash(kept)
         for one in self.transactions.values():
             one.is_lost = one.is_sent
             self.end_transaction(one, Sentence("the store crashed"))
 
     def end_lock_holders(self, table: TableId, *, below: int) -> None:
-        """L8: end the sessions that hold a version older than `below` without a lease."""
+        """L8: ends the sessions that hold a version older than `below` without a lease."""
         for one in self.transactions.values():
             if one.holds_locks and table in one.entered and one.entered[table] < below:
                 what = self.table_name(table, one.entered[table])

@@ -3,10 +3,9 @@
     learner     publish.2        wait             publish.3           ..
     adversary            n1.acquire    n2.insert.1.1     n2.acquire   ..
 
-After each move of the learner the adversary makes one. Where the explorer sees a way to damage that begins with a node,
-it takes its first step; else it does something, by chance and the same every time: a game is its learner's moves. It is
-won when everything is public and the explorer proves that no damage can follow, and lost with the first damage, or when
-the moves are used up.
+The adversary answers each move with the first step of the explorer's way to damage, if a node takes it, else by chance
+with a fixed seed: a game is its learner's moves. It is won when everything is public and the explorer proves that no
+damage can follow, lost with the first damage or when the moves are used up.
 """
 
 import math
@@ -37,8 +36,6 @@ STATEMENT_STEPS, GAMES_MAX = 4, 4096
 
 
 class Standing(Enum):
-    """The state of a game."""
-
     OPEN = "open"
     WON = "won"
     LOST = "lost"
@@ -46,7 +43,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game after some moves: the session so far, and what the learner may do next."""
+    """A game after some moves: the session so far, and the learner's next moves."""
 
     steps: tuple[str, ...]
     standing: Standing
@@ -57,7 +54,7 @@ class Game:
 
 
 def play(task: Survive, start: Start, moves: Sequence[str]) -> Game:
-    """The game of these moves. Each is the id of an offer of the publisher or the fill, or `wait`."""
+    """Each move is the id of an offer of the publisher or the fill, or `wait`."""
     game = Game(start.steps, Standing.OPEN, (), tuple(_may(end_of(start))))
     for move in moves[: task.moves_max]:
         if game.standing is not Standing.OPEN:
@@ -71,7 +68,7 @@ def play(task: Survive, start: Start, moves: Sequence[str]) -> Game:
 
 @lru_cache(maxsize=GAMES_MAX)
 def _after(task: Survive, start: Start, steps: tuple[str, ...], made: tuple[str, ...]) -> Game:
-    """The game after the last of `made`, and the adversary's answer to it: kept, a game is shown again and again."""
+    """Cached: a game is shown again and again."""
     shown = end_of(replace(start, steps=steps))
     standing = _standing(task, start, steps, shown)
     if standing is Standing.OPEN:
@@ -84,7 +81,7 @@ def _after(task: Survive, start: Start, steps: tuple[str, ...], made: tuple[str,
 
 
 def why_lost(task: Survive, start: Start, game: Game) -> Text:
-    """Names the learner's move that no rule would have let pass, and why; nothing where every move was allowed."""
+    """The learner's move that breaks a rule, and why; empty if every move was allowed."""
     refused = end_of(replace(start, steps=game.steps, left_out=frozenset())).refused
     if refused is None:
         return Text("The moves are used up.") if len(game.moves) == task.moves_max else NOTHING
@@ -98,7 +95,7 @@ def why_lost(task: Survive, start: Start, game: Game) -> Text:
 
 
 def _may(shown: Shown) -> Iterator[Offer]:
-    """The learner's offers, those that may not be taken and why among them: all that is not a node's."""
+    """The learner's offers, refused ones included."""
     nodes = {node.name for node in shown.cluster.nodes}
     yield from (offer for offer in shown.offers if offer.actor not in nodes)
 
@@ -120,12 +117,11 @@ def _standing(task: Survive, start: Start, steps: tuple[str, ...], shown: Shown)
 
 @lru_cache(maxsize=GAMES_MAX)
 def _from_here(session: Session) -> Answer:
-    """The explorer's way to damage from the end of a session."""
     return ask(Question(session, at=len(session.steps), from_here=True), budget=BUDGET)
 
 
 def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
-    """The adversary's move: the first step of a way to damage, if a node takes it, else one by chance."""
+    """The first step of a way to damage, if a node takes it, else one by chance."""
     answer = _from_here(session_of(start))
     nodes = {node.name for node in shown.cluster.nodes}
     ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()
@@ -135,7 +131,7 @@ def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
 
 
 def _whole(ahead: Sequence[str]) -> tuple[str, ...]:
-    """The first move of a way: a statement with all its steps, though others may stand between them there."""
+    """The first move of a way: a statement with all its steps, though others may interrupt them."""
     node, _, verb = ahead[0].partition(".")
     if verb != "begin":
         return (ahead[0],)

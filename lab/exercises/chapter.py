@@ -4,7 +4,7 @@
                   │
                   └───── Task           predict · reach · survive · explain · design · live
 
-Nothing here is text for readers: that is in the languages' files, by the keys that `text_keys` lists.
+Texts for readers are in the languages' files, by the keys that `text_keys` lists.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ AFTERWARDS = ("solution", "why")
 
 
 class Outcome(Enum):
-    """Right, wrong, or neither: what could not be explored in time."""
+    """UNKNOWN: it could not be explored in time."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -62,7 +62,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where more is to be read: rules by their ids, sections of the protocol, other reading, files of the code."""
+    """Further reading: rules by their ids, sections of the protocol, texts, files of the code."""
 
     rules: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of several things that are each asked about: the session in which it is looked up."""
+    """One of several things that a question asks about, with its session."""
 
     id: str
     start: Start
@@ -81,10 +81,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Predict:
-    """Said before it is shown. The machine's answer to `asks` after the steps `then` is the right one.
+    """The machine's answer to `asks` after the steps `then` is the right one.
 
-    `values` are what each choice stands for; `options` the pairs, or the items of an order, that are offered; `answer`
-    is what the chapter's author holds to be right, and is checked.
+    `values` are the meanings of the choices; `options` the pairs, or the items of an order; `answer` is the author's,
+    which the check compares.
     """
 
     asks: str
@@ -100,11 +100,11 @@ class Predict:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Played until every one of `until` is broken (`C5@v2`), or until all is `public`, or a version (`v3`) is out, and
-    nobody is harmed.
+    """Played until each clause of `until` is broken (`C5@v2`), or all is `public`, or a version (`v3`) is out, without
+    harm.
 
-    `by`: the last statement is of this kind. `statements`: so many may each node run at most. `without`: steps that
-    may not be taken. `seconds_max`: by then on the session's clock, where it has one.
+    `by`: the kind of the last statement. `statements`: the most that each node may run. `without`: forbidden steps.
+    `seconds_max`: on the session's clock.
     """
 
     until: tuple[str, ...]
@@ -119,7 +119,7 @@ class Reach:
 class Survive:
     """Played against an adversary until the element `goal` is public, in at most `moves_max` moves and without damage.
 
-    `solution` are moves of the learner (`lab.exercises.adversary`), `seed` is of the adversary's chance.
+    `solution` are moves of the learner (`lab.exercises.adversary`), `seed` is the adversary's.
     """
 
     goal: str
@@ -130,7 +130,7 @@ class Survive:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """The clause, the step at which it broke, and the rule that was missing; `mended` is a session that has it."""
+    """The clause, the step at which it broke, and the missing rule; `mended` is a session that has it."""
 
     clauses: tuple[str, ...]
     rules: tuple[str, ...]
@@ -146,9 +146,9 @@ class Explain:
 class Design:
     """A sequence that the learner builds: `grammar` is plan (steps as in a plan file), states, ladder or handbooks.
 
-    Of a plan, `given` are the DDL statements that make the tables, `statement` the change; of states, `elements` are
-    the kinds that move, each line the states of one version; of a ladder, `ground` is the first state, each line a
-    tile. `tiles` are offered; none: those of the solution and of the wrong answer. Every safe answer counts.
+    Of a plan, `given` are the DDL statements that make the tables, `statement` the change. Of states, `elements` are
+    the kinds that move, each line the states of one version. Of a ladder, `ground` is the first state, each line a
+    tile. `tiles` are offered; empty: those of the solution and of the wrong answer.
     """
 
     grammar: str
@@ -172,7 +172,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Done on the real cluster: all that `asks` names (`lab.replays.feats`). With none it is only read."""
+    """Done on the real cluster: all feats in `asks` (`lab.replays.feats`). Without any it is only read."""
 
     asks: tuple[str, ...] = ()
 
@@ -190,7 +190,7 @@ KINDS: Mapping[str, type[Task]] = {
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """One idea. `do` are the steps that the reader is asked to take on the stage, without being graded."""
+    """One idea. `do`: steps for the reader to take on the stage, ungraded."""
 
     id: str
     start: Start | None = None
@@ -204,7 +204,7 @@ class Screen:
         return next((name for name, kind in KINDS.items() if isinstance(self.task, kind)), "")
 
     def text_keys(self) -> Iterator[str]:
-        """The keys of the texts that it must have in every language, below its own."""
+        """The keys, below its own, of the texts that every language must have."""
         task = self.task
         if isinstance(task, Predict):
             yield from (f"choice {name}" for name in _choices(task))
@@ -217,7 +217,7 @@ class Screen:
 
 
 def _choices(task: Predict) -> tuple[str, ...]:
-    """The choices that have words of their own; pairs and numbers speak for themselves."""
+    """The choices that have words of their own, unlike pairs and numbers."""
     if task.form is Form.ORDER:
         return task.options
     return tuple(task.values) if task.form in (Form.CHOICE, Form.MATCH) else ()

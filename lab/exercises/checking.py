@@ -1,4 +1,4 @@
-"""Everything that may be wrong with a chapter, found by doing it: steps are taken, solutions graded.
+"""Checks a chapter by doing it: steps are taken, solutions graded.
 
 a step that is not possible             screen what-is-left: step 3, n2.commit: n2 has no open transaction
 an answer that is not the machine's     screen what-is-left: the answer is entry, the machine says nothing
@@ -48,8 +48,6 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with a chapter: in which folder, where there, and what."""
-
     folder: str
     why: str
 
@@ -134,7 +132,7 @@ def _task(screen: Screen) -> Iterator[str]:
 
 
 def _replays(feat: Feat) -> Iterator[str]:
-    """Faults of a replay: it cannot be carried out, or the model does not break the clauses that are asked for."""
+    """Faults of a replay: it cannot be done, or the model does not break the clauses that are asked for."""
     assert feat.replay is not None
     try:
         translated(feat.replay)
@@ -186,6 +184,6 @@ def words_of(answer: Answer) -> str:
 
 
 def tasks_of(chapter: Chapter) -> Mapping[str, int]:
-    """The number of tasks of each kind that a chapter has."""
+    """The number of tasks of each kind."""
     kinds = [screen.kind for screen in chapter.tasks]
     return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}

@@ -1,10 +1,4 @@
-"""The run that answers a question about time: moments on a clock, each with a sentence. The last one is the answer.
-
-12:00   Edition 2 is posted. Somebody has looked a second ago.
-12:30   That person tries to look again, and cannot see it.
-12:40   After 10 minutes without it they stop work.
-13:00   Slow watches and slow hands have got their 20 minutes. Nobody at work uses edition 1.
-"""
+"""Runs that answer questions about time: moments on a clock, each with a sentence. The last one is the answer."""
 
 from dataclasses import dataclass
 
@@ -23,7 +17,7 @@ class Moment:
 
 
 def clock_run(task: Predict) -> tuple[Moment, ...]:
-    """The moments that answer a question about the next edition; none for any other."""
+    """Empty for a question that is not about the next edition."""
     if task.form is not Form.TIME or task.asks != "next edition":
         return ()
     posted, every, give_up, slack = times_given(task.given)

@@ -1,16 +1,14 @@
-"""Sequences that learners write, and what becomes of them: the rules of plans first, then the explorer.
+"""Sequences that learners write: the rules of plans first, then the explorer.
 
-publish delete-only         review     the rules of plans, at once: which step, which clause
-drain                       explorer   every schedule within bounds
-publish public              hidden     once more with more nodes, so that a lucky one is found out
-drain
+    publish delete-only         review     the rules of plans, at once: which step, which clause
+    drain                       explorer   every schedule within bounds
+    publish public              hidden     once more with more nodes, against lucky ones
 
-public+delete-only          explorer   states of several elements, version by version
-write-only, fill            ladder     tiles of one element, in this very order
-both/mail                   judge      handbooks: every session of two people
+    public+delete-only          explorer   states of several elements, version by version
+    write-only, fill            ladder     tiles of one element, in this order
+    both/mail                   judge      handbooks: every session of two people
 
-Every safe sequence counts, not only the one that the chapter shows. What could not be explored in time is neither right
-nor wrong.
+Every safe sequence counts. One that cannot be explored in time is neither right nor wrong.
 """
 
 import math
@@ -55,7 +53,7 @@ LINE_CHARS_MAX = 200
 
 
 class Malformed(ValueError):
-    """The lines are no sequence in the grammar: says which, and what would be right."""
+    """No sequence in the grammar: says which line, and what would be right."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
@@ -63,7 +61,7 @@ class Malformed(ValueError):
 
 
 def judgement_of_order(task: Design, lines: Sequence[str], found: Answered) -> Judgement:
-    """The judgement of an order of tiles: safe is not enough, it has to arrive."""
+    """Safe is not enough: it has to reach the end."""
     played = of_order(order_in(task, lines).model, found)
     if found.verdict is Verdict.UNKNOWN:
         return Judgement(Outcome.UNKNOWN, bounds=found.bounds, why=found.why)
@@ -82,7 +80,7 @@ def judgement_of_order(task: Design, lines: Sequence[str], found: Answered) -> J
 
 
 def order_in(task: Design, lines: Sequence[str]) -> Order:
-    """The order of tiles that a learner wrote. Raises `Malformed`."""
+    """Raises `Malformed`."""
     try:
         body = {"element": task.elements, "ground": task.ground, "tiles": list(written_lines(task, lines))}
         return order_from_json(body)
@@ -92,7 +90,7 @@ def order_in(task: Design, lines: Sequence[str]) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A sequence that is to be judged, as a question to whoever explores: equal ones have one judgement."""
+    """A sequence as a question to the explorer: equal ones share one judgement."""
 
     task: Design
     lines: tuple[str, ...]
@@ -102,7 +100,6 @@ class Written:
 
 
 def written_from_json(body: Mapping[str, Any]) -> Written:
-    """The sequence that `to_json` wrote."""
     task: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body["task"].items()
     }
@@ -110,14 +107,14 @@ def written_from_json(body: Mapping[str, Any]) -> Written:
 
 
 def needs_search(task: Design) -> bool:
-    """True if somebody has to explore what is written: that takes seconds. Handbooks are judged at once."""
+    """True if it is explored, which takes seconds. Handbooks are judged at once."""
     return task.grammar != "handbooks"
 
 
 def judge_design(
     task: Design, lines: Sequence[str], *, budget: Budget = BUDGET, watch: Watch | None = None
 ) -> Judgement:
-    """The judgement of the lines that a learner wrote. Raises `Malformed`."""
+    """Raises `Malformed`."""
     written = written_lines(task, lines)
     if added := grammar(task.grammar):
         return added.judge(task, written, budget, watch)
@@ -132,7 +129,7 @@ def judge_design(
 
 
 def written_in(task: Design, lines: Sequence[str]) -> Written:
-    """The sequence that is to be explored. Raises `Malformed` where there is nothing to explore."""
+    """Raises `Malformed`, also without anything to explore."""
     written = Written(task, written_lines(task, lines))
     if added := grammar(task.grammar):
         added.check(task, written.lines)
@@ -145,7 +142,7 @@ def written_in(task: Design, lines: Sequence[str]) -> Written:
 
 
 def written_lines(task: Design, lines: Sequence[str]) -> tuple[str, ...]:
-    """The lines that are not empty. Raises `Malformed` when there are too many, or too few."""
+    """The lines that are not empty. Raises `Malformed` for too many, or too few."""
     written = tuple(line.strip() for line in lines if line.strip())
     if any(len(line) > LINE_CHARS_MAX for line in written) or not 1 <= len(written) <= STEPS_MAX:
         most: Values = {"most": STEPS_MAX, "chars": LINE_CHARS_MAX}
@@ -174,14 +171,14 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
 
 
 def _judge_states(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
-    """Versions by the states of their elements; what is needed between them is done as a plan by hand does it."""
+    """The work between the versions is that of a plan by hand."""
     model = model_of_states(task, lines)
     explored = lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch)  # noqa: E731
     return _judged(task, lines[1:], (), explored)
 
 
 def model_of_states(task: Design, lines: Sequence[str]) -> Model:
-    """The model whose versions have these states. Raises `Malformed`."""
+    """Raises `Malformed`."""
     try:
         stages = tuple(map(stage_named, lines))
         model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)
@@ -202,7 +199,7 @@ def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch
 def _judged(
     task: Design, lines: Sequence[str], faults: tuple[Text, ...], explored: Callable[[int], Answer]
 ) -> Judgement:
-    """Explored with the task's nodes, and where that is safe, with the hidden ones."""
+    """Explored with the task's nodes, and if that is safe, with the hidden ones."""
     try:
         answer = explored(task.nodes)
         if answer.verdict is Verdict.PROVED and task.hidden_nodes:
@@ -238,7 +235,7 @@ def _of_answer(answer: Answer, lines: Sequence[str], faults: tuple[Text, ...], *
 
 
 def _played_in(model: Model, taken: tuple[str, ...]) -> str:
-    """The model, as the stage takes it; empty where its plan for these states has other steps than the one judged."""
+    """The model for the stage; "" if its plan for these states has other steps than the judged one."""
     parameter = model_parameter(model)
     try:
         shown = show(Session("model", {"model": parameter}, steps=taken))
@@ -257,7 +254,7 @@ def written_plan(task: Design, lines: Sequence[str]) -> Plan:
 
 @lru_cache(maxsize=64)
 def planned(given: tuple[str, ...], statement: str) -> Plan:
-    """The planner's plan of a statement on the tables that `given` makes. Raises `Malformed`."""
+    """The planner's plan of a statement on the tables of `given`. Raises `Malformed`."""
     tables: dict[int, Descriptor] = {}
     plan = None
     for ddl in (*given, statement):

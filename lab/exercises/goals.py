@@ -32,7 +32,7 @@ NAMES: Mapping[str, Text] = {
 
 
 def made_instead(wanted: Sequence[str], damage: Iterable[str]) -> Text:
-    """Says which damage was done, where none of it is wanted; both are clauses, with a version or without."""
+    """The damage that was done if none of it is wanted; clauses with a version or without."""
     goals = [goal.partition("@")[0] for goal in wanted]
     made = sorted(set(damage))
     if set(made) & set(goals) or not set(goals) & NAMES.keys() or not set(made) & NAMES.keys():
@@ -52,7 +52,7 @@ def clauses_named(clauses: Sequence[str]) -> Text:
 
 
 def goal_text(goal: str) -> Text:
-    """A goal in words; one that is no clause stands for itself."""
+    """A goal in words; an unknown clause stays as it is."""
     clause, _, version = goal.partition("@v")
     if clause not in BROKEN:
         return Text("{clause}", {"clause": goal})

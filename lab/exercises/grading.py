@@ -1,8 +1,8 @@
-"""A learner's answer, right or wrong. Only the server does this; what it finds out is shown after the answer is stored.
+"""Grades a learner's answer, on the server alone. The machine's answer is shown after the learner's is stored.
 
-predict   the machine's answer to the question, after steps that nobody has seen yet
+predict   the machine's answer to the question, after hidden steps
 reach     the learner's own steps, replayed: is all of it broken, within the limits of the task?
-explain   a clause that broke at that step, the step, and the rule that was missing
+explain   a clause that broke at that step, the step, and the missing rule
 design    rules of plans, explorer, hidden bounds (`lab.exercises.designs`)
 """
 
@@ -45,7 +45,7 @@ class GameIsOpen(BadAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """The grade of an answer: remarks for the learner, and the session that is shown now."""
+    """Remarks for the learner, and the session that is shown now."""
 
     outcome: Outcome
     remarks: tuple[Text, ...] = ()
@@ -58,10 +58,7 @@ class Grade:
 
 
 def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | None = None) -> Grade:
-    """The grade of an answer, as a page sends it. Raises `BadAnswer`.
-
-    A design is judged by `judgement` where somebody has explored it; without one it is explored here and now.
-    """
+    """A design is explored now without a `judgement`. Raises `BadAnswer`."""
     try:
         return _graded(screen, answer, judgement)
     except BadSession as error:
@@ -95,7 +92,7 @@ def _need_start(screen: Screen) -> Start:
 
 
 def right_answer(task: Predict, start: Start | None) -> Answer:
-    """The machine's answer, in the form of one. Raises what the machine raises."""
+    """The machine's answer, in the form of one. Raises the machine's errors."""
     if task.form is Form.MATCH:
         return {item.id: _choice(task, observe(task.asks, item.start, given=task.given)) for item in task.items}
     observed = observe(task.asks, start, task.then, task.given)
@@ -112,7 +109,7 @@ def right_answer(task: Predict, start: Start | None) -> Answer:
 
 
 def _choice(task: Predict, observed: Observed) -> str:
-    """The choice that stands for this; "" when none does."""
+    """The choice that stands for this; "" if none does."""
     found = [name for name, value in task.values.items() if value == observed]
     return found[0] if len(found) == 1 else ""
 
@@ -224,7 +221,7 @@ def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
-    """Remarks about all that is still to be done, or was done too much."""
+    """Remarks about the rest of the task, and about limits that were passed."""
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
     versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
     clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
@@ -253,12 +250,11 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
 
 
 def other_damage(task: Reach, shown: Shown) -> Text:
-    """Names the damage that was done in place of the wanted one; mostly there is none."""
     return made_instead(task.until, [one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE])
 
 
 def unmet(task: Reach, shown: Shown) -> list[Text]:
-    """Remarks about damage that is there under a version which no node uses: no query meets it yet."""
+    """Remarks about damage under a version that no node uses: no query meets it yet."""
     nodes = shown.cluster.nodes
     used = {lease.version for node in nodes for lease in node.leases if lease.is_live}
     used |= {version for node in nodes for open_one in node.transactions for version in open_one.versions.values()}
@@ -297,7 +293,7 @@ def is_meant(clause: str, verdict: Verdict) -> bool:
 
 
 def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
-    """A game that is over. Raises `GameIsOpen` while it is not."""
+    """Raises `GameIsOpen`."""
     moves = _words(answer, "moves")
     game = adversary.play(task, start, moves)
     if game.standing is adversary.Standing.OPEN:
@@ -316,7 +312,7 @@ def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A click of a session: what it was, and the clauses that broke by it."""
+    """A click of a session, and the clauses that it broke."""
 
     number: int
     text: Text
@@ -326,7 +322,7 @@ class Move:
 
 @lru_cache(maxsize=256)
 def moves_of(start: Start) -> tuple[Move, ...]:
-    """The moves of a session, each statement as one, counted from 1. Kept: a chapter's session is everybody's."""
+    """The moves of a session, each statement as one, counted from 1. Cached for all learners."""
     found: list[Move] = []
     at = 0
     before = {(v.clause, v.version) for v in end_of(replace(start, steps=())).verdicts}

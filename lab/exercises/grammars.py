@@ -1,10 +1,5 @@
-"""Grammars of designs, and questions of predictions, that packages above the lab add.
-
-grammar     how lines are judged, the tiles of the builder, the session that is shown afterwards
-question    the machine's answer to `asks`, and the runs that show why
-
-A package registers them when Django starts (`rollouts.apps`); what it needs is imported with the first task.
-"""
+"""Grammars of designs, and questions of predictions, that packages above register at start (`rollouts.apps`); loaded
+when used."""
 
 from __future__ import annotations
 
@@ -34,7 +29,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A grammar of designs. `check` raises `lab.exercises.designs.Malformed`, as `judge` does."""
+    """`check` raises `lab.exercises.designs.Malformed`, as `judge` does."""
 
     check: Callable[[Design, Sequence[str]], None]
     judge: Callable[[Design, Sequence[str], Budget, Watch | None], Judgement]
@@ -60,20 +55,19 @@ QUESTIONS: dict[str, Callable[[], tuple[Question, ...]]] = {}
 
 
 def add_grammar(name: str, load: Callable[[], Grammar]) -> None:
-    """Take designs in this grammar along; it is loaded with the first of them."""
     GRAMMARS[name] = load
     grammar.cache_clear()
 
 
 def add_questions(name: str, load: Callable[[], tuple[Question, ...]]) -> None:
-    """Take predictions with these questions along, `name` is whose they are; they are loaded when one is unknown."""
+    """They are loaded when a question is unknown."""
     QUESTIONS[name] = load
     _questions.cache_clear()
 
 
 @cache
 def grammar(name: str) -> Grammar | None:
-    """The grammar of this name that was added; None for one of the lab's own."""
+    """The added grammar; None for one of the lab's own."""
     return GRAMMARS[name]() if name in GRAMMARS else None
 
 
@@ -83,7 +77,6 @@ def _questions() -> tuple[Question, ...]:
 
 
 def question_for(asks: str) -> tuple[Question, re.Match[str]] | None:
-    """The question that `asks` is, and its match."""
     for one in _questions():
         if match := re.fullmatch(one.pattern, asks):
             return one, match

@@ -8,16 +8,13 @@ from lab.texts import Text
 
 @dataclass(frozen=True, slots=True)
 class RunTile:
-    """A tile of a run that answers a prediction, in any language."""
-
     text: Text
     is_work: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRun:
-    """The run of an item ("" where there is one question), and the versions that its servers use, by their states or as
-    tiles."""
+    """`name` is "" for the only question; `tiles` are the versions that its servers use."""
 
     item: str
     versions: tuple[str | RunTile, ...]

@@ -12,11 +12,11 @@ from lab.texts import NOTHING, Text
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of a sequence.
+    """The judgement of a sequence that a learner designed.
 
-    `faults` are what the rules of plans say; `steps` and `story` a shortest session that goes wrong, `clauses` what
-    it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then. `model`: in which the stage
-    plays that session, a parameter of its set-up of that name; empty where it cannot.
+    `faults` are those of the rules of plans; `steps` and `story` a shortest session that goes wrong, `clauses` those
+    that it breaks; `is_hidden`: it goes wrong only in the hidden bounds. `model`: the set-up parameter with which the
+    stage plays that session, or "".
     """
 
     outcome: Outcome
@@ -41,7 +41,7 @@ class Judgement:
 
 
 def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
-    """The judgement that `to_json` wrote; of a search that ended otherwise there is the verdict, and why."""
+    """Of a search that ended otherwise the verdict, and why."""
     return Judgement(
         Outcome(body["verdict"]),
         tuple(map(texts.from_json, body.get("faults", ()))),

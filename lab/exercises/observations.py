@@ -1,17 +1,12 @@
-"""Questions about a session, and what the machine says to them: the right answers of predictions come from here.
+"""Questions about a session, and the machine's answers, which predictions are graded by.
 
-pairs                         row 1 (a=2), entry 1→r1, tombstone 2→r1
-entries                       of these the entries and tombstones
-found by index under v3       the rows that a search for a = 1 comes to
-found by table under v3
-clauses                       C5@v2, all that are broken
-damage                        C5, of these what somebody meets
-taken                         yes, or no when the last step was refused
+pairs                         row 1 (a=2), entry 1→r1, tombstone 2→r1; entries: without the rows
+found by index under v3       the rows that a search for a = 1 finds; found by table under v3
+clauses                       C5@v2, all that are broken; damage: C5, those that users meet
+taken                         yes, or no if the last step was refused
 public elements               those that are public in the newest version
-lost messages                 how many
-seconds                       on the session's clock
-seconds until v3              that pass before the change can publish it, as soon as ever possible
-seconds until n1 leases v2    that pass before a node has it
+lost messages, seconds        how many; on the session's clock
+seconds until v3              before the change can publish it, as early as possible; also: n1 leases v2
 order of add-index            the states of a variant, with its fill and deletion
 next edition                  the hour at which it may be posted
 reloads for 10 requests       that a router's storages refuse at once
@@ -49,11 +44,10 @@ EXPLORER = re.compile(r"explorer((?: \w+)+)")
 
 
 class BadQuestion(ValueError):
-    """Nobody can answer this: says which question, and which there are."""
+    """An unknown question, or one that this session cannot answer."""
 
 
 def session_of(start: Start, more: Sequence[str] = ()) -> Session:
-    """The session of a start, and further steps."""
     parameters: dict[str, Value] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in start.parameters.items()
     }
@@ -61,14 +55,14 @@ def session_of(start: Start, more: Sequence[str] = ()) -> Session:
 
 
 def end_of(start: Start, more: Sequence[str] = ()) -> Shown:
-    """The end of such a session. Raises `lab.sessions.session.BadSession`."""
+    """Raises `lab.sessions.session.BadSession`."""
     return show(session_of(start, more), single_steps=True)
 
 
 def observe(
     asks: str, start: Start | None, then: Sequence[str] = (), given: Mapping[str, Parameter] = NOTHING
 ) -> Observed:
-    """The machine's answer, at the end of a session where the question is about one. Raises `BadQuestion`."""
+    """Raises `BadQuestion`."""
     for pattern, answer in OF_SESSION.items():
         if match := re.fullmatch(pattern, asks):
             return answer(end_of(_needed(asks, start), then), match)
@@ -95,7 +89,7 @@ def _needed(asks: str, start: Start | None) -> Start:
 
 
 def pair_names(shown: Shown) -> Iterator[str]:
-    """The pairs there are, a row with its values as one."""
+    """The pairs at a position, a row with its values as one."""
     there = shown.cluster.present
     values: dict[tuple[str, int, str], list[Pair]] = {}
     for pair in there:
@@ -159,7 +153,6 @@ def _taken(shown: Shown, _: re.Match[str]) -> Observed:
 
 
 def public_elements(shown: Shown) -> frozenset[str]:
-    """The names of the elements that are public in the newest version."""
     newest = max(shown.cluster.versions, key=lambda version: version.number)
     return frozenset(element.name for element in newest.elements if element.state == State.PUBLIC.value)
 
@@ -199,7 +192,7 @@ def _order(match: re.Match[str], _: Mapping[str, Parameter]) -> Observed:
 
 
 def order_of(name: str) -> tuple[str, ...]:
-    """The states of a variant in their order, with `fill` and `delete` where these happen. Raises `BadQuestion`."""
+    """The states of a variant, with `fill` and `delete`. Raises `BadQuestion`."""
     variant = all_variants().get(name)
     if variant is None:
         raise BadQuestion(f"there is no variant {name}")
@@ -233,7 +226,7 @@ def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
 
 @lru_cache(maxsize=256)
 def _waited(asks: str, start: Start) -> int:
-    """Kept: it takes many replays, and many people ask the same."""
+    """Cached: it takes many replays."""
     if match := re.fullmatch(r"seconds until v(\d+)", asks):
         return _seconds_until(start, _published(int(match[1])), does=("step",))
     if match := re.fullmatch(r"seconds until (n\d+) leases v(\d+)", asks):
@@ -252,7 +245,7 @@ def _leases(node: str, version: int) -> Callable[[Shown], bool]:
 
 
 def _seconds_until(start: Start, is_so: Callable[[Shown], bool], *, does: tuple[str, ...]) -> int:
-    """The seconds from a start until something is so; the change goes on (`does`) as soon as it can."""
+    """Seconds until `is_so`; the change goes on (`does`) as soon as it can."""
     shown = end_of(start)
     more: tuple[str, ...] = ()
     for _ in range(WAITS_MAX):
@@ -273,10 +266,7 @@ def _done(shown: Shown) -> int:
 
 @lru_cache(maxsize=256)
 def ask_explorer(start: Start, clauses: tuple[str, ...]) -> str:
-    """The explorer's verdict on a session's set-up: can any of the clauses break, whatever rows are there at first?
-
-    Kept: whoever answers the question is graded by it.
-    """
+    """Can any of the clauses break, whatever the first rows are? Cached: answers are graded by it."""
     question = Question(session_of(start), goal=Goal(frozenset(clauses)), any_rows=True)
     return ask(question, budget=BUDGET).verdict.value
 

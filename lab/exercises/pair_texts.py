@@ -1,4 +1,4 @@
-"""Pairs as a question offers them, in words: `entry 1→r1` is how a file names one (`lab.exercises.observations`)."""
+"""Pairs of a question's options, in words: a file names one as `entry 1→r1` (`lab.exercises.observations`)."""
 
 import re
 
@@ -10,7 +10,7 @@ ENTRY = re.compile(r"(entry|tombstone) (\S+)→r(\d+)")
 
 
 def pair_text(name: str) -> Text:
-    """A pair in words; what names none stands for itself."""
+    """An unknown name stays as it is."""
     pair = _pair(name.removesuffix(NEW_PLACE))
     if pair is None:
         return Text("{name}", {"name": name})

@@ -1,8 +1,5 @@
-"""The session that a chapter's picture shows: what a task comes to, so it may be shown only to whoever has done that.
-
-The task is that of the screen which the chapter names (`drawn`), else the first to be reached, else the first that is
-predicted of a session.
-"""
+"""The session of a chapter's picture: the end of a task, so it is shown only to learners who have done that. The
+task is that of the screen `drawn`, else the first to be reached, else the first prediction about a session."""
 
 from collections.abc import Iterator
 
@@ -12,7 +9,7 @@ from lab.sessions.session import Session
 
 
 def decisive_session(chapter: Chapter) -> Session | None:
-    """The session with the steps that decide; None where no task of the chapter has one."""
+    """None if no task of the chapter has one."""
     if chapter.drawn:
         named = chapter.screen(chapter.drawn)
         return None if named is None else _end_of(named)
@@ -29,7 +26,7 @@ def _endings(chapter: Chapter) -> Iterator[tuple[bool, Session]]:
 
 
 def _end_of(screen: Screen) -> Session | None:
-    """The end of a screen's task: its solution, what it hid, or the last of several sessions."""
+    """The end of a screen's task: its solution, the steps it hid, or the last of several sessions."""
     match screen:
         case Screen(task=Reach() as task, start=start) if start is not None:
             return session_of(start, task.solution)

@@ -1,4 +1,4 @@
-"""Watches a learner's steps while they play: the goal, or another damage than the wanted one."""
+"""Watches a learner's steps for the goal, or for another damage than the wanted one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,14 @@ from lab.texts import NOTHING, Text
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`is_goal`: everything is as the task asks. `made` names the damage that was done instead, or says
-    that no query meets it yet; mostly none."""
+    """`is_goal`: everything is as the task asks. `made` names other damage, or damage that no query meets yet."""
 
     is_goal: bool
     made: Text = NOTHING
 
 
 def reached(screen: Screen, steps: Sequence[str]) -> Reached:
-    """The goal, or something else; nothing of it for steps that cannot be taken."""
+    """Nothing for steps that cannot be taken."""
     task, start = screen.task, screen.start
     if not isinstance(task, Reach) or start is None:
         return Reached(is_goal=False)

@@ -1,12 +1,8 @@
-"""exercise.toml, read into a chapter. A mistake is refused with its place and with what would be right.
+"""exercise.toml, read into a chapter. A mistake is refused with its place and with what would be right:
 
-    [[screens]]
-    id = "what-is-left"                     screens[2].task: unknown key 'answr'; it may have answer, asks, choices, ..
-    [screens.task]
-    kind = "predict"
-    answr = "entry"
+    screens[2].task: unknown key 'answr'; it may have answer, asks, choices, ..
 
-Nothing is tried here: whether steps are possible and answers true is asked by `lab.exercises.checking`.
+`lab.exercises.checking` checks that steps are possible and answers true.
 """
 
 import re
@@ -51,7 +47,7 @@ class BadExercise(ValueError):
 
 
 class Table:
-    """A table of TOML that is read key by key; `done` refuses the keys that nobody asked for."""
+    """A table of TOML that is read key by key; `done` refuses the other keys."""
 
     def __init__(self, place: str, body: object) -> None:
         if not isinstance(body, dict):
@@ -60,7 +56,7 @@ class Table:
         self.asked: set[str] = set()
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The text of a key; without a default it must be there. So are the others."""
+        """Without a default the key is required. So are the others."""
         value = self._value(key, default, "a text")
         return value if isinstance(value, str) else self._refuse(key, value, "a text")
 
@@ -123,7 +119,7 @@ class Table:
 
 
 def read_chapter(folder: str, text: str) -> Chapter:
-    """The chapter of a folder, `folder` its name. Raises `BadExercise`."""
+    """Raises `BadExercise`."""
     named = FOLDER.fullmatch(folder)
     if named is None:
         raise BadExercise(f"a folder is called NN-words-with-hyphens, such as 01-one-jump, not {folder!r}")
@@ -186,7 +182,7 @@ def _screen(table: Table, first: Start) -> Screen:
 
 
 def _start(table: Table, first: Start) -> Start:
-    """The session of a table; what it leaves open is as in `first`, the steps apart. Another set-up begins afresh."""
+    """The session of a table; defaults are those of `first` but for the steps. Another set-up begins afresh."""
     setup = table.text("setup", first.setup)
     is_same = setup == first.setup
     parameters = _parameters(table)
@@ -252,7 +248,6 @@ def _predict(table: Table, start: Start) -> Predict:
 
 
 def _check_prediction(place: str, task: Predict) -> None:
-    """The parts that its form needs are there, and no others."""
     needed = {
         Form.CHOICE: {"choices"},
         Form.PAIRS: {"options"},

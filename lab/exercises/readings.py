@@ -1,7 +1,4 @@
-"""Texts that chapters point to, in the reader's language where there is one, each with its address.
-
-A chapter names one by its id; a title that is no id stands for itself.
-"""
+"""Texts that chapters point to by id, in the reader's language if there is one, with their addresses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +6,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as its link shows it."""
-
     title: str
     url: str = ""
 
@@ -25,7 +20,7 @@ CRUD = "https://github.com/tarantool/crud/blob/master/doc/dev/schema.md"
 
 
 def _of_f1(section: str) -> Mapping[str, Reading]:
-    """For readers of Chinese a section of the walk-through; for all others the paper that it walks through."""
+    """In Chinese a section of the walk-through, else the paper itself."""
     return {
         "en": F1_PAPER,
         "zh": Reading(f"F1 异步 schema 变更：{section}", f"{F1_IN_CHINESE}#{section.replace(' ', '-')}"),
@@ -63,7 +58,7 @@ READINGS: Mapping[str, Mapping[str, Reading]] = {
 
 
 def reading_for(name: str, language: str) -> Reading:
-    """The text that a chapter names, for a reader of this language."""
+    """A title that is no id stays as it is."""
     found = READINGS.get(name)
     if found is None:
         return Reading(name)

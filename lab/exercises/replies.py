@@ -1,14 +1,13 @@
-"""Texts that answer a wrong answer, with the reason why it is wrong: for each choice, pair, item, place and number.
+"""Texts that answer a wrong answer, with the reason why it is wrong.
 
-    choice          answer NAME       for who chose it
-    match           answer ITEM       for who answered something else
-    pairs           answer OPTION     for who chose it and it is not there, or left it out and it is
-    order           answer NAME       of the first place where another one stands: why this one comes there
-    number, time    answer 20         for just that, where there is such a text; else
-                    answer less, answer more
-    explain         answer RULE       for who holds that rule to be the missing one
+    choice          answer NAME       to that choice
+    match           answer ITEM       to a wrong answer about it
+    pairs           answer OPTION     to a wrongly chosen or omitted one
+    order           answer NAME       of the first wrong place: why this one comes there
+    number, time    answer 20         to just that, if there is such a text; else answer less, answer more
+    explain         answer RULE       to that rule
 
-`needed` must be there in every language (`manage.py exercises check`); `may_be` are those that are allowed besides.
+`needed` must be there in every language (`manage.py exercises check`); `may_be` are allowed besides.
 """
 
 import re
@@ -22,7 +21,7 @@ NUMBER = re.compile(r"answer \d{1,9}(:\d\d)?")
 
 
 def needed(task: Task | None) -> Iterator[str]:
-    """The keys, below the screen's, of all texts that answer a wrong answer."""
+    """The keys, below the screen's."""
     if isinstance(task, Explain):
         yield from (f"answer {rule}" for rule in task.rules if rule != task.missing)
     if not isinstance(task, Predict):
@@ -42,7 +41,6 @@ def needed(task: Task | None) -> Iterator[str]:
 
 
 def may_be(task: Task | None, key: str) -> bool:
-    """True if a text of this key may answer somebody, though it need not be there."""
     if not isinstance(task, Predict):
         return False
     if task.form in (Form.NUMBER, Form.TIME):
@@ -51,7 +49,7 @@ def may_be(task: Task | None, key: str) -> bool:
 
 
 def keys_for(task: Task | None, answered: Mapping[str, Any]) -> list[str]:
-    """The keys of the texts for an answer, as it is stored; of a number's keys the first that has a text counts."""
+    """The keys for an answer, as it is stored; of a number's keys the first that has a text counts."""
     if isinstance(task, Explain):
         rule = answered.get("rule")
         return [] if rule == task.missing else [f"answer {rule}"]
@@ -75,7 +73,7 @@ def keys_for(task: Task | None, answered: Mapping[str, Any]) -> list[str]:
 
 
 def texts_for(task: Task | None, answered: Mapping[str, Any], text: Callable[[str], str]) -> list[str]:
-    """Texts that answer an answer; `text` is that of a key, "" where there is none."""
+    """`text` is that of a key, or ""."""
     found = [words for words in map(text, keys_for(task, answered)) if words]
     is_number = isinstance(task, Predict) and task.form in (Form.NUMBER, Form.TIME)
     return found[:1] if is_number else found

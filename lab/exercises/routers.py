@@ -1,8 +1,5 @@
-"""Requests of a router with an old schema, as chapter 10 asks for them: carried out in the lab's cluster.
-
-The table t has two columns of one type, a and b. n1 plans `insert a = 1, b = 2` with version 1; then version 2 is
-published, in which the two have exchanged their names, and n1 does not hear of it.
-"""
+"""Requests of a router with an old schema (chapter 10) in the lab's cluster: version 2 exchanges the names of
+columns a and b."""
 
 from collections.abc import Sequence
 
@@ -33,7 +30,7 @@ def stale(requests: int) -> tuple[Routers, list[LabRequest]]:
 
 
 def finish(routers: Routers) -> list[str]:
-    """Carry all requests to their end, each step of all before the next one; the steps, in their order."""
+    """Carries all requests to their end, each step of all before the next one; the steps, in order."""
     steps = list[str]()
     for _ in range(STEPS_MAX):
         if planned := routers.at(Stage.PLANNED):
@@ -59,7 +56,7 @@ def way_of_request() -> list[str]:
 
 
 def reloads_for(requests: int) -> int:
-    """Reloads that so many requests cause which are refused at once."""
+    """Reloads for so many requests that are refused at once."""
     routers, made = stale(requests)
     finish(routers)
     assert all(not request.batch.left for request in made)
@@ -67,5 +64,5 @@ def reloads_for(requests: int) -> int:
 
 
 def named_steps(steps: Sequence[str]) -> list[str]:
-    """The steps by name; one that comes again is named so."""
+    """The steps by name; a repeated one ends in -again."""
     return [f"{step}-again" if step in steps[:at] else step for at, step in enumerate(steps)]

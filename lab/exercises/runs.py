@@ -1,4 +1,4 @@
-"""Runs that answer predictions which no stage beside the text can: questions to the explorer, and several sessions.
+"""Runs that answer predictions which the stage cannot.
 
 explorer C4     proved: how much was tried, and a quiet run; violated: the way that it found
 damage, taken   the session of each item, from its start to its end
@@ -33,7 +33,7 @@ BUDGET = Budget(states=20_000, seconds=math.inf)
 
 
 def runs_of(task: Predict, start: Start | None) -> tuple[ItemRun, ...]:
-    """The runs that answer a prediction; none where the stage plays it, or where it is about no model."""
+    """Empty if the stage plays it, or if it is about no model."""
     if added := question_for(task.asks):
         return added[0].runs(task, start)
     asked = EXPLORER.fullmatch(task.asks)
@@ -51,7 +51,7 @@ def _runs(starts: list[tuple[str, Start]], clauses: tuple[str, ...]) -> Iterator
 
 @lru_cache(maxsize=256)
 def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Played]:
-    """Kept: it is everybody's."""
+    """Cached for all learners."""
     session = session_of(start)
     model, rows = model_of(setup_named(start.setup), session)
     plain = Plain(effects_of(model))
@@ -69,7 +69,7 @@ def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Playe
 
 
 def _own(plain: Plain, rows: tuple[str | int, ...], steps: tuple[str, ...]) -> Steps:
-    """The steps of a session as far as they can be taken, its first rows before them."""
+    """The possible steps of a session after its first rows."""
     given = [".".join(["given", *map(str, rows)])] if any(row != "-" for row in rows) else []
     taken = [*given, *steps]
     while True:

@@ -1,9 +1,6 @@
-"""The shelf: folders of chapters, ours and those of a teacher (`EXERCISES_DIR`).
+"""Folders of chapters, ours and those of a teacher (`EXERCISES_DIR`). Changed files are read again without a restart.
 
-    chapters/01-one-jump/        exercise.toml  en.md  zh-hans.md
-    EXERCISES_DIR/21-my-own/     the same
-
-Files are read again when one of them has changed, so a teacher sees what they write without a restart.
+chapters/01-one-jump/        exercise.toml  en.md  zh-hans.md
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +20,7 @@ CHAPTERS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A folder of the shelf: its chapter and texts as far as they can be read, and why the rest cannot."""
+    """A folder: its chapter and texts as far as they can be read, and the faults of the rest."""
 
     folder: str
     chapter: Chapter | None
@@ -31,24 +28,23 @@ class Book:
     faults: tuple[str, ...] = ()
 
     def text(self, language: str, key: str) -> str:
-        """The text of a key, in English where the language has none."""
+        """The text of a key, in English if the language has none."""
         found = self.texts[language].get(key) if language in self.texts else ""
         return found or (self.texts["en"].get(key) if "en" in self.texts else "")
 
 
 def shelf(*folders: Path) -> tuple[Book, ...]:
-    """All books of these folders, by their names. A name that stands in two folders is a fault of the second."""
+    """All books of these folders, by name. A repeated name is a fault of the second."""
     places = [place for folder in folders for place in _places(folder)][:CHAPTERS_MAX]
     return _read(tuple((place, _changed(place)) for place in places))
 
 
 def books(extra: Path | None = None) -> tuple[Book, ...]:
-    """Our chapters, and those of a teacher's own folder."""
     return shelf(OURS) if extra is None else shelf(OURS, extra)
 
 
 def _places(folder: Path) -> Iterator[Path]:
-    """The folders of chapters: those with numbers in front, so that other things may lie beside them."""
+    """The folders of chapters have numbers in front, so that other things may lie beside them."""
     if folder.is_dir():
         yield from sorted(place for place in folder.iterdir() if FOLDER.fullmatch(place.name) and place.is_dir())
 
@@ -78,7 +74,7 @@ def _read(places: tuple[tuple[Path, tuple[tuple[str, int, int], ...]], ...]) -> 
 
 
 def read_book(place: Path) -> Book:
-    """The book of one folder; what cannot be read is among its faults."""
+    """A file that cannot be read is among its faults."""
     faults, chapter = [], None
     try:
         chapter = read_chapter(place.name, _text(place / STRUCTURE))
@@ -94,7 +90,7 @@ def read_book(place: Path) -> Book:
 
 
 class Unreadable(Exception):
-    """A file that is not there, too long, or no text."""
+    """A file that is missing, too long, or no text."""
 
 
 def _text(path: Path) -> str:

@@ -1,9 +1,7 @@
-"""Short ways to write steps.
+"""Short ways to write steps. Any other step stays as it is: `publish.2`, `n1.acquire`, `fill.read.1.1`.
 
-    n2.insert.1.1   n2.begin  n2.read.1  n2.write.insert.1.1  n2.commit      a whole statement
-    n1.delete.1     n1.begin  n1.read.1  n1.write.delete.1.0  n1.commit
-
-Any other step stands for itself: `publish.2`, `n1.acquire`, `fill.read.1.1`.
+n2.insert.1.1   n2.begin  n2.read.1  n2.write.insert.1.1  n2.commit      a whole statement
+n1.delete.1     n1.begin  n1.read.1  n1.write.delete.1.0  n1.commit
 """
 
 import re
@@ -14,7 +12,7 @@ WRITE = re.compile(r"(n\d+)\.write\.(\w+)\.(\d+)\.(-?\d+)")
 
 
 def in_full(steps: Iterable[str]) -> tuple[str, ...]:
-    """The steps with each statement taken apart into begin, read, write and commit."""
+    """Splits each statement into begin, read, write and commit."""
     return tuple(one for step in steps for one in _apart(step))
 
 
@@ -28,7 +26,7 @@ def _apart(step: str) -> Iterator[str]:
 
 
 def in_short(steps: Sequence[str]) -> Iterator[str]:
-    """The steps with each statement that nothing interrupts written as one."""
+    """Writes each statement that nothing interrupts as one step."""
     at = 0
     while at < len(steps):
         short = _together(steps[at : at + 4])
@@ -46,7 +44,7 @@ def _together(steps: Sequence[str]) -> str:
 
 
 def statements(steps: Iterable[str]) -> list[tuple[str, str]]:
-    """(node, kind) of every statement that was committed, in order; the kind is insert, update, delete or move."""
+    """(node, kind) of every committed statement, in order; the kind is insert, update, delete or move."""
     written: dict[str, str] = {}
     found = []
     for step in steps:

@@ -4,13 +4,11 @@
     Two servers, one table.           lede
 
     ## what-is-left: What is left?    what-is-left.title, what-is-left
-    n1 deletes row 1.
     ### choice entry                  what-is-left.choice entry
     The entry stays
     ### hint-1                        what-is-left.hint-1
-    Look at the index.
 
-Deeper headings (####) belong to the text. HTML is no part of the format: it would be shown as it is written.
+Deeper headings (####) belong to the text. HTML is shown as it is written.
 """
 
 import re
@@ -47,12 +45,11 @@ class Texts:
     by_key: Mapping[str, str]
 
     def get(self, key: str) -> str:
-        """The text of a key; "" where there is none."""
         return self.by_key.get(key, "")
 
 
 def read_texts(language: str, text: str) -> Texts:
-    """The texts of a file. Raises `BadText`."""
+    """Raises `BadText`."""
     if len(text) > CHARACTERS_MAX:
         raise BadText(f"{len(text)} characters; {CHARACTERS_MAX} are the limit")
     found: dict[str, list[str]] = {}
@@ -75,7 +72,7 @@ def read_texts(language: str, text: str) -> Texts:
 
 
 def _keys(level: int, heading: str, screen: str, number: int) -> tuple[str, str, dict[str, str]]:
-    """The screen, the key of what follows a heading, and the keys that begin with it."""
+    """The screen, the key of the text below a heading, and the keys that begin with it."""
     if level == 1:
         return "", LEDE, {TITLE: heading, LEDE: ""}
     if level == 2:
@@ -99,14 +96,14 @@ def wanted(chapter: Chapter) -> list[str]:
 
 
 def _may_be(chapter: Chapter, key: str) -> bool:
-    """True of what a language may have besides: the handout's sentence, a word for whoever gives a certain answer."""
+    """True for optional texts: the handout's sentence, a word for a certain answer."""
     name, _, rest = key.partition(".")
     screen = chapter.screen(name)
     return key == TAKE_HOME or (screen is not None and replies.may_be(screen.task, rest))
 
 
 def faults_of(chapter: Chapter, texts: Texts) -> Iterator[str]:
-    """Texts that are missing, that nobody asks for, or that are not in the format."""
+    """Texts that are missing, unknown, or not in the format."""
     needed = wanted(chapter)
     yield from (f"{key}: this text is missing" for key in needed if not texts.get(key))
     unknown = [key for key in texts.by_key if key not in needed and not _may_be(chapter, key)]

@@ -1,7 +1,5 @@
-"""The steps that a chapter is about: what the stage lists beside its screens, until learners know the stage.
-
-They are those of the whole chapter, and of both nodes: what a single screen needs would be its answer.
-"""
+"""The steps that the stage lists beside a chapter's screens. They are those of the whole chapter and of both nodes:
+the steps of one screen would be its answer."""
 
 from collections.abc import Iterator
 
@@ -15,7 +13,7 @@ OTHERS = {"n1": "n2", "n2": "n1", "ann": "bo", "bo": "ann"}
 
 
 def steps_needed(chapter: Chapter) -> tuple[str, ...]:
-    """The ids of the steps that occur in a chapter, in order; none where the stage lists all."""
+    """In order; empty if the stage lists all."""
     if chapter.number > NUMBER_MAX:
         return ()
     found = {step for screen in chapter.screens for step in _of_screen(screen)}

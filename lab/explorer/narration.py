@@ -1,7 +1,7 @@
 """A trace in sentences, as `Text`s that pages can translate.
 
-    n1 leases v2: by_a is delete-only
-    n2 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a is absent: the entry 1 of row 1 stays
+n1 leases v2: by_a is delete-only
+n2 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a is absent: the entry 1 of row 1 stays
 """
 
 from collections.abc import Iterator, Mapping, Sequence

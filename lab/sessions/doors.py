@@ -1,12 +1,11 @@
-"""From a wait or a refusal on the operations pages to a session in a state of that kind: why does it wait, why not?
+"""Sessions that explain a wait or a refusal on the operations pages.
 
-    a change waits for n1, which leases v1      two versions at most: v3 is refused while n1 is on v1
+    a change waits for n1, which leases v1      two versions at most: v3 is refused while n1 uses v1
     .. and has a transaction open               the same, with a transaction of v1
     a change waits for a node that has died     its lease runs on, and the clock is the learner's
     a unique index is refused for its rows      two rows, one entry
 
-Each door is a session: a set-up, and the steps into the situation. A change whose plan has a model has a door of its
-own (`lab.own.doors`), with its kind, its versions and its nodes; these are for all others.
+A change whose plan has a model has a door of its own (`lab.own.doors`).
 """
 
 from collections.abc import Mapping
@@ -49,7 +48,7 @@ DOORS: Mapping[str, Session] = {
 
 
 def door_to(situation: str) -> Session:
-    """Raises `BadSession` when there is no such situation."""
+    """Raises `BadSession`."""
     found = DOORS.get(situation)
     if found is None:
         raise BadSession(f"there is no situation {situation[:40]}; situations are: {', '.join(DOORS)}")

@@ -1,9 +1,9 @@
-"""The trace by statements: single steps of one statement that follow each other are one line.
+"""The trace by statements: consecutive single steps of one statement are one line.
 
     single steps   n1.begin · n1.read.1 · n1.write.delete.1.0 · n1.commit       positions 1 2 3 4
     statements     n1.commit                                                    position 4
 
-A statement with something else in between stays in single steps, and so does one in the middle of which we stand.
+A statement that others interrupt stays in single steps, and so does one around the current position.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ STATEMENT = 4
 
 
 def folded(shown: Shown, *, single_steps: bool) -> Shown:
-    """The same with `until` in every line, and with a cell of the strip for the start and each line."""
+    """Sets `until` in every line, and leaves the strip a cell for the start and each line."""
     lines = list(_each(shown.trace) if single_steps else _statements(shown.trace, shown.at))
     stops = [0, *(line.until for line in lines)]
     strip = (Strip(row.clause, tuple(row.cells[stop] for stop in stops)) for row in shown.strip)

@@ -1,10 +1,9 @@
-"""Offers: what each actor may do, a statement as one button or in its single steps.
+"""Offers: the actions of each actor, a statement as one button or in its single steps.
 
     statement       n1.insert.1.1   takes n1.begin, n1.read.1, n1.write.insert.1.1, n1.commit
     single steps    n1.begin        takes itself
 
-An offer that may not be taken gives its reason, and the rule. A statement whose transaction is open already takes the
-steps that are left.
+A refused offer has its reason, and the rule. A statement whose transaction is open takes the steps that are left.
 """
 
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ def _single(plain: Plain, config: Config) -> Iterator[Offer]:
 
 
 def _statements(plain: Plain, config: Config) -> Iterator[Offer]:
-    """Statements as one offer each, what a range of the fill reads and puts as another."""
+    """Each statement as one offer, and reading and putting a range of the fill as another."""
     for step in plain.candidates(config):
         match step:
             case (str(name), "begin"):
@@ -73,7 +72,7 @@ def _statement(plain: Plain, config: Config, name: str, statement: Statement, ph
 
 
 def _is_hopeless(plain: Plain, step: Step) -> bool:
-    """True for an insert that no version of the model can be given."""
+    """True for an insert that no version of the model accepts."""
     if step[1:2] != ("write",):
         return False
     statement: Statement = step[2]  # type: ignore[assignment]
@@ -82,7 +81,7 @@ def _is_hopeless(plain: Plain, step: Step) -> bool:
 
 
 def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "", label: Text = NOTHING) -> Offer:
-    """The offer of these steps, one after the other: it may be taken when each of them may."""
+    """The offer of these steps, one after the other."""
     now, why = config, None
     for step in steps:
         why = plain.why_not(now, step)
@@ -103,14 +102,13 @@ def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "
 
 
 def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
-    """All of a state that people see but where the executor stands."""
+    """The visible parts of a state, without the executor's stop."""
     tables = tuple((table.newest, table.fence, table.accepted) for table in plain.stops[config.stop].tables)
     in_hand = tuple(chunk for _, *attempts in config.ranges for chunk in attempts if chunk > UNREAD)
     return tables, config.contents, config.nodes, in_hand
 
 
 def label_of(plain: Plain, step: Step) -> Text:
-    """A single step as its button says it."""
     match step[1:]:
         case ("acquire",) if not plain.model.coordinations[0].has_leases:
             return Text("load the newest version")
@@ -160,7 +158,6 @@ ACTS = {
 
 
 def _range_text(plain: Plain, read: Step) -> Text:
-    """Reading and putting a range as one button says it."""
     _, _, number, attempt = read
     assert isinstance(number, int)
     values = {"rows": names_listed(rows_of_range(plain.model, number - 1))}

@@ -1,15 +1,13 @@
-"""The small machine of chapter 0: people who write to one another, and handbooks that say by which channel.
+"""The small machine of chapter 0: people who write to one another, and handbooks that name their channels.
 
     edition 1   reads mail, sends mail                 Ann   edition 2
     edition 2   reads messenger, sends messenger       Bo    edition 1       Bo ──mail──> Ann: lost
 
-A handbook is to a person what a version is to a node: the office posts a new edition, and everybody goes by the old one
-until they look. A message arrives at once, by every channel that its sender's handbook names; who reads none of them
-never finds it. The next edition is posted when nobody goes by the last but one: two editions are in use at most (L2).
+A handbook is to a person as a version is to a node: the office posts a new edition, and people use the old one until
+they look. A message arrives at once, by every channel of its sender's handbook, and is lost if the receiver reads none.
+The next edition waits until at most two are in use (L2). With `agreed_min` each person changes over by their own watch.
 
-Where an hour is agreed instead (`agreed_min`), nobody looks: each person changes over by their own watch.
-
-`judge` tries every session of two people: it says of any sequence of handbooks whether a message can be lost.
+`judge` tries every session of two people.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,8 +53,6 @@ START_MIN, WAIT_MIN, WAITS_MAX = 50, 5, 12
 
 
 class Channel(Enum):
-    """A way for a message to travel."""
-
     MAIL = "mail"
     MESSENGER = "messenger"
 
@@ -93,7 +89,7 @@ class Impossible(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Handbook:
-    """The channels that a person reads, and those by which they send: `both/mail` as text."""
+    """The channels that a person reads and sends by: `both/mail` as text."""
 
     reads: frozenset[Channel]
     sends: frozenset[Channel]
@@ -113,12 +109,12 @@ def name_of(channels: frozenset[Channel]) -> str:
 
 
 def all_handbooks() -> tuple[Handbook, ...]:
-    """The twelve: any channels are read, and at least one is sent by; who sends nothing does not work here."""
+    """The twelve: any channels are read, and at least one is sent by."""
     return tuple(Handbook(reads, sends) for reads, sends in product(BY_NAME.values(), repeat=2) if sends)
 
 
 def handbook(text: str) -> Handbook:
-    """The handbook `both/mail`: reads both, sends mail. Raises `BadHandbook`."""
+    """Raises `BadHandbook`."""
     reads, _, sends = text.partition("/")
     for found in all_handbooks():
         if (reads, sends) == (name_of(found.reads), name_of(found.sends)):
@@ -135,8 +131,6 @@ MAIL_ONLY, MESSENGER_ONLY = handbook("mail/mail"), handbook("messenger/messenger
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """The people's editions in order, and what holds for all of them."""
-
     editions: tuple[Handbook, ...]
     keeps_two: bool = True
     agreed_min: int | None = None
@@ -148,7 +142,7 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A message: who wrote it to whom, by which channels, and whether the other one reads any of them."""
+    """`is_read`: the receiver reads one of its channels."""
 
     sender: str
     receiver: str
@@ -161,7 +155,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The state of things: editions count from 1, `uses` has each person's."""
+    """A state: editions count from 1, `uses` has each person's."""
 
     newest: int
     uses: tuple[int, ...]
@@ -175,7 +169,7 @@ class Day:
 
 
 def company_of(parameters: Mapping[str, Any], left_out: frozenset[str] = frozenset()) -> Company:
-    """The company that a session's parameters (`SETUP`) describe. Raises `BadHandbook`."""
+    """The company of a session's parameters (`SETUP`). Raises `BadHandbook`."""
     texts, agreed, fast = parameters["editions"], parameters["agreed_min"], parameters["fast_min"]
     if not 1 <= len(texts) <= EDITIONS_MAX or not all(isinstance(text, str) for text in texts):
         raise BadHandbook(Text("editions are 1 to {most} handbooks, such as mail/mail", {"most": EDITIONS_MAX}))
@@ -187,12 +181,12 @@ def company_of(parameters: Mapping[str, Any], left_out: frozenset[str] = frozens
 
 
 def first_day(company: Company) -> Day:
-    """Everybody goes by the first edition; an agreed hour is known to all beforehand."""
+    """An agreed hour is known beforehand, so edition 2 is posted."""
     return Day(1 if company.agreed_min is None else 2, (1,) * len(PEOPLE))
 
 
 def candidates(company: Company, day: Day) -> Iterator[str]:
-    """The steps that are there, whether they may be taken or not."""
+    """All steps, also those that are refused."""
     if company.agreed_min is not None:
         yield f"wait.{WAIT_MIN}"
     elif day.newest < len(company.editions):
@@ -204,7 +198,7 @@ def candidates(company: Company, day: Day) -> Iterator[str]:
 
 
 def after(company: Company, day: Day, step: str) -> Day:
-    """The day after a step. Raises `Impossible`."""
+    """Raises `Impossible`."""
     if step not in candidates(company, day):
         raise Impossible(Text("there is no such step here"))
     who, *words = step.split(".")
@@ -223,7 +217,7 @@ def after(company: Company, day: Day, step: str) -> Day:
 
 
 def _posted(company: Company, day: Day) -> Day:
-    """The two-edition rule: who goes by the last but one holds the next edition back."""
+    """The two-edition rule: users of the edition before the last block the next one."""
     behind = [person for person, edition in zip(PEOPLE, day.uses, strict=True) if edition < day.newest]
     if behind and company.keeps_two:
         values: dict[str, str | int | Text] = {
@@ -236,7 +230,6 @@ def _posted(company: Company, day: Day) -> Day:
 
 
 def _later(company: Company, day: Day) -> Day:
-    """Time passes, and whose watch has come to the hour changes over."""
     if day.min >= START_MIN + WAIT_MIN * WAITS_MAX:
         raise Impossible(Text("the day is over"))
     assert company.agreed_min is not None
@@ -260,7 +253,6 @@ def _place(name: str) -> int:
 
 
 def _names(people: Sequence[str]) -> str | Text:
-    """One name, or two."""
     return people[0] if len(people) == 1 else Text("{one} and {other}", {"one": people[0], "other": people[1]})
 
 
@@ -273,7 +265,7 @@ def _with(uses: tuple[int, ...], at: int, edition: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer of the judge: a shortest session in which a message is lost, or none."""
+    """A shortest session in which a message is lost, or none."""
 
     company: Company
     steps: tuple[str, ...] = ()
@@ -284,7 +276,7 @@ class Judgement:
 
 
 def judge(editions: Sequence[Handbook]) -> Judgement:
-    """Every session of two people who keep the two-edition rule, shortest first."""
+    """Every session of two people under the two-edition rule, shortest first."""
     company = Company(tuple(editions))
     first = first_day(company)
     ways: dict[Day, tuple[str, ...]] = {first: ()}
@@ -318,9 +310,9 @@ def ordinary(company: Company) -> tuple[str, ...]:
 
 
 def earliest_next_min(*, posted_min: int, look_every_min: int, give_up_min: int, slack_min: int) -> int:
-    """The minute at which the next edition may be posted: by then nobody at work goes by the one before the newest.
+    """The minute at which the next edition may be posted: by then all at work use the newest one.
 
-    Everybody tries to look within `look_every_min`; who cannot stops work `give_up_min` later; `slack_min` is for
+    People try to look within `look_every_min`, and stop work `give_up_min` later if they cannot; `slack_min` is for
     watches that are wrong.
     """
     return posted_min + look_every_min + give_up_min + slack_min
@@ -349,13 +341,13 @@ SETUP = Setup(
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
-    """Everything about a position of a session. Raises `BadSession`."""
+    """A position of a session. Raises `BadSession`."""
     setup.check_left_out(session)
     return shown_of(company_of(setup.values(session), session.left_out), session.steps, at)
 
 
 def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> Shown:
-    """Everything at position `at` (None: the end). A step that cannot be taken ends the session before it."""
+    """Position `at` (None: the end). A step that cannot be taken ends the session before it."""
     days, refused = [first_day(company)], None
     for number, step in enumerate(steps):
         try:
@@ -398,7 +390,7 @@ def _offers(company: Company, day: Day) -> Iterator[Offer]:
 
 
 def _label(company: Company, day: Day, step: str) -> Text:
-    """A step in words; a name that is none stands for itself."""
+    """A step in words; an unknown name stays as it is."""
     offer = next((one for one in _offers(company, day) if one.id == step), None)
     return Text("{step}", {"step": step}) if offer is None else step_text(offer.actor, offer.label)
 
@@ -408,7 +400,7 @@ def _person(name: str) -> str:
 
 
 def _cluster(company: Company, day: Day) -> Cluster:
-    """Editions are versions, people are nodes; messages are those that nobody will ever find."""
+    """Editions are versions, people are nodes; messages are the lost ones."""
     in_use = set(day.uses)
     editions = range(1, day.newest + 1)
     return Cluster(
@@ -455,20 +447,18 @@ def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
 
 
 def _behind(company: Company, day: Day) -> list[tuple[str, int]]:
-    """People who go by an edition that is older than the last but one, and which."""
+    """People with an edition older than the last but one."""
     uses = zip(PEOPLE, day.uses, strict=True)
     return [(person, edition) for person, edition in uses if company.agreed_min is None and edition < day.newest - 1]
 
 
 def _severities(company: Company, days: Sequence[Day]) -> Iterator[tuple[str, tuple[Severity, ...]]]:
-    """Each clause, and how it is on each day."""
     weight = {False: Severity.HOLDS, True: Severity.DAMAGE}
     yield LOST, tuple(weight[any(message.is_lost for message in day.written)] for day in days)
     yield TOO_MANY, tuple(weight[bool(_behind(company, day))] for day in days)
 
 
 def _time_of_day(minutes: int) -> str:
-    """The time so many minutes after twelve."""
     return f"{12 + minutes // 60}:{minutes % 60:02d}"
 
 

@@ -1,7 +1,5 @@
-"""Kinds of sessions that packages above the lab add: their set-ups, and what shows them.
-
-A package registers its kind when Django starts (`rollouts.apps`); what it needs is imported with the first session.
-"""
+"""Kinds of sessions that packages above the lab register when Django starts (`rollouts.apps`); each is imported when
+used."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ class Show(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AddedKind:
-    """A kind of sessions: `show` shows a position of one, `setups` are those that it runs on."""
+    """`show` shows a position, `setups` are its set-ups."""
 
     show: Show
     setups: tuple[Setup, ...]
@@ -34,17 +32,15 @@ LOADERS: dict[str, Callable[[], AddedKind]] = {}
 
 
 def add_kind(kind: str, load: Callable[[], AddedKind], *, places: tuple[str, ...]) -> None:
-    """Take sessions of this kind along."""
     LOADERS[kind], ADDED[kind] = load, places
     added_kind.cache_clear()
 
 
 @cache
 def added_kind(kind: str) -> AddedKind:
-    """The kind of this name. Raises `KeyError` for one that was not added."""
+    """Raises `KeyError`."""
     return LOADERS[kind]()
 
 
 def added_setups() -> dict[str, Setup]:
-    """The set-ups of all added kinds by their names."""
     return {one.name: one for kind in LOADERS for one in added_kind(kind).setups}

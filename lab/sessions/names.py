@@ -1,13 +1,9 @@
-"""Names of somebody's own schema for the things of a model: a session may carry them, and all its words use them.
+"""Names of a user's own schema for the things of a model: they change nothing but words.
 
-    {"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"], "versions": 4}
+{"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"], "versions": 4}
 
-    n1 commits as v2: + row 1, + a = 1 of row 1            n1 commits as v2: + row 1, + dest = 'ORD' of row 1
-    SELECT id FROM t WHERE a = 1                           SELECT flight FROM flights WHERE dest = 'ORD'
-    v2                                                     v6
-
-Nodes may have names, too. Names change nothing but words: the model, its steps and the verdicts are those of the
-session without them.
+n1 commits as v2: + row 1, + a = 1 of row 1            n1 commits as v2: + row 1, + dest = 'ORD' of row 1
+v2                                                     v6
 """
 
 import json
@@ -45,17 +41,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Names:
-    """The words for a model's names, and for its values 1, 2, ..; what has no word keeps its own.
-
-    `versions` is added to the number of each version: a model's first one is 1.
-    """
+    """The words for a model's names and for its values 1, 2, ..; `versions` is added to each version's number."""
 
     words: Mapping[str, str] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     versions: int = 0
 
     def word(self, name: str) -> str:
-        """The word for a name; a twin is named after its column, a table's version after the table."""
+        """A twin is named after its column, a table's version after the table."""
         if name in self.words:
             return self.words[name]
         if name.startswith(f"{COLUMN} ("):
@@ -65,12 +58,11 @@ class Names:
         )
 
     def value(self, number: str) -> str:
-        """The word for a value, by its number; NULL stays what it is."""
+        """The word for a value, by its number; NULL stays."""
         position = whole_number(number, digits_max=9)
         return self.values[position - 1] if position and position <= len(self.values) else number
 
     def text(self, text: Text) -> Text:
-        """The text with these names for those in it."""
         values = {name: self._of(name, value) for name, value in text.values.items()}
         if self.versions:
             named = OF_VERSIONS.union(IN_A_TEMPLATE.findall(text.template))
@@ -82,7 +74,6 @@ class Names:
         return value if found is None else f"{found[1]}{self.version(int(found[2]))}"
 
     def version(self, number: int) -> int:
-        """The number of a version of the model as the schema counts."""
         return number + self.versions
 
     def _of(self, name: str, value: str | int | Text) -> str | int | Text:
@@ -93,7 +84,7 @@ class Names:
         return self.word(value) if isinstance(value, str) else value
 
     def texts_in(self, value: T) -> T:
-        """The same value with these names in all its texts, however deep they are in tuples and dataclasses."""
+        """The same value with these names in all its texts, at any depth of tuples and dataclasses."""
         if not self.words and not self.values and not self.versions:
             return value
         return cast(T, self._renamed(value))
@@ -154,7 +145,7 @@ MODEL_NAMES = Names()
 
 
 def names_in(parameter: str) -> Names:
-    """The names that a session carries ("": none), from anybody. Raises `BadSession`."""
+    """The names in a session's parameter ("": none). Raises `BadSession`."""
     if not parameter:
         return MODEL_NAMES
     try:

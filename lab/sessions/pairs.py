@@ -1,9 +1,4 @@
-"""Pairs as they are drawn, whichever machine's store they are in: beside their rows, with what changed.
-
-storage 1   row 1   row              ~ changed      before ──► now
-                    a       2
-                    by_a: 1          - removed: drawn going
-"""
+"""Pairs as they are drawn, whichever machine's store they are in: beside their rows, with their difference."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +19,7 @@ ORDER = {"row": 0, "value": 1, "entry": 2}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A pair that is there now, or was at the position before."""
+    """A pair that exists now, or did at the position before."""
 
     storage: int
     key: bytes
@@ -33,16 +28,14 @@ class Found:
 
     @property
     def is_live(self) -> bool:
-        """There now, and no tombstone."""
         return self.value is not None and self.difference is not Difference.REMOVED
 
     def owner(self, name: PairName) -> bytes | None:
-        """The key of the row that it belongs to."""
         return name.row_key if name.row_key is not None else self.value
 
 
 def drawn(now: Held, before: Held, draw: Callable[[Found], Pair]) -> Iterator[Pair]:
-    """The pairs of both positions: rows beside their values and entries, what is of no row last."""
+    """The pairs of both positions: rows beside their values and entries, others last."""
     found = [
         Found(*slot, now[slot] if slot in now else before[slot], _difference(slot, now, before))
         for slot in now.keys() | before.keys()

@@ -4,5 +4,4 @@ ADDED: dict[str, tuple[str, ...]] = {}
 
 
 def added_places() -> tuple[str, ...]:
-    """The code of all added kinds."""
     return tuple(place for kind in sorted(ADDED) for place in ADDED[kind])

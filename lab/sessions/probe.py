@@ -1,10 +1,10 @@
 """The rows that `SELECT .. WHERE a = 1` finds under a version, by the table and by an index.
 
-    by table   the rows that are there, with the values that this version reads (`storage.mutations`)
-    by index   the entries that a node's planner would read (`nodes.sql.conditions.access_paths`), and where they lead
+    by table   rows with the values that this version reads (`storage.mutations`)
+    by index   entries that a node's planner would read (`nodes.sql.conditions.access_paths`), and their rows
 
-An entry that leads to no row with that value is shown as the row's number and a hole, "1 ∅": a query reads it in vain,
-and a unique index refuses because of it.
+An orphan entry is the row's number and a hole, "1 ∅": a query reads it in vain, and a unique index refuses because of
+it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +37,8 @@ def probes(
     first_value: int = FIRST_VALUE,
     names: Names = MODEL_NAMES,
 ) -> Iterator[Probe]:
-    """A probe for each value (0: NULL) under one version; of all rows where it has no column a to ask for.
-
-    Value 1 is stored as `first_value`, and so on.
-    """
+    """A probe for each value (0: NULL) under one version; of all rows without a column a. Value 1 is stored as
+    `first_value`."""
     if described.state is not State.PUBLIC:
         return
     rows = _rows(described, storages)
@@ -71,7 +69,7 @@ def _rows(described: Descriptor, storages: Sequence[Pairs]) -> dict[bytes, Store
 
 @lru_cache(maxsize=1024)
 def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | None:
-    """The ranges of an index that a node reads for a condition on the column a; None when it does not use the index."""
+    """The ranges of an index that a node reads for a condition on the column a; None if it does not use the index."""
     column = value_column(described)
     assert column is not None
     condition = compiled(described, f'"#{column.id}" {test}')
@@ -80,7 +78,7 @@ def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | 
 
 
 def _entries(described: Descriptor, storages: Sequence[Pairs], ranges: Sequence[Range]) -> list[bytes]:
-    """The K(r) that the live entries within these ranges name, in the index's order."""
+    """The K(r) of the live entries within these ranges, in the index's order."""
     live = sorted((key, value) for pairs in storages for key, value in pairs.items() if value is not None)
     entries = [(key, value) for key, value in live if any(low <= key < high for low, high in ranges)]
     return [name_of(described, key).row_key or value for key, value in entries]

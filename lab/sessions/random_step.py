@@ -1,7 +1,4 @@
-"""A step for "let it run": an actor at random, then one of its steps, the same for the same seed and position.
-
-Steps that change nothing are left out: a run should get somewhere.
-"""
+"""A step for "let it run": a random actor and step, the same for the same seed, that changes something."""
 
 import random
 
@@ -9,7 +6,7 @@ from lab.sessions.shown import Offer, Shown
 
 
 def random_step(shown: Shown, seed: int) -> Offer | None:
-    """A step that may be taken at the position shown; nothing when there is none."""
+    """None if no step can be taken."""
     open_steps = [offer for offer in shown.offers if not offer.why_not.template and not offer.changes_nothing]
     actors = [actor for actor in shown.actors if any(offer.actor == actor for offer in open_steps)]
     if not actors:

@@ -1,10 +1,5 @@
-"""Everything that a session shows at a position, whichever machine it runs on.
-
-    show(session)         its end
-    show(session, 3)      after three steps; those that follow stay in the trace
-
-A step that cannot be taken ends the trace: `Shown.refused` says which, and why.
-"""
+"""A session at a position, whichever machine it runs on. A step that cannot be taken ends the trace
+(`Shown.refused`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,10 +23,7 @@ MACHINES: Mapping[str, Show] = {
 
 
 def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> Shown:
-    """Position `at` of a session (None: its end; beyond it, too). Raises `BadSession`.
-
-    `single_steps`: statements in single steps, as the set-up says by default.
-    """
+    """Position `at` (None, or beyond it: the end). `single_steps`: None means the set-up's. Raises `BadSession`."""
     setup = setup_named(session.setup)
     check_steps(session.steps)
     single = setup.single_steps if single_steps is None else single_steps
@@ -40,14 +32,14 @@ def show(session: Session, at: int | None = None, *, single_steps: bool | None =
 
 
 def show_in_lines(session: Session, at: int | None = None) -> Shown:
-    """The same with the trace in lines, of statements or single steps as the set-up says. Raises `BadSession`."""
+    """The same with the trace in statements or single steps, as the set-up says. Raises `BadSession`."""
     return folded(show(session, at), single_steps=setup_named(session.setup).single_steps)
 
 
 def new_session(
     name: str, parameters: Mapping[str, Value] | None = None, left_out: frozenset[str] = frozenset()
 ) -> Session:
-    """A session of a set-up as it begins: of its first steps, those that can be taken. Raises `BadSession`."""
+    """A new session of a set-up, with those of its first steps that can be taken. Raises `BadSession`."""
     session = Session(name, {} if parameters is None else parameters, left_out)
     begun = replace(session, steps=setup_named(name).begins)
     if show(begun, single_steps=True).refused is None:

@@ -3,8 +3,8 @@
     session   set-up, parameters, rules left out, steps
     link      the same, with a position and the fingerprint of the rules it was made with: JSON, compressed, url-safe
 
-A link comes from anybody: everything in it is checked and bounded before it is used, and `BadLink` says what is wrong.
-Whether its steps are possible is for the replay to find out.
+A link may come from an attacker: everything in it is checked and bounded first, or `BadLink` says what is wrong.
+Whether its steps are possible is for the replay.
 """
 
 import base64
@@ -42,7 +42,7 @@ Value = str | int | bool | list["str | int | bool"]
 
 
 class BadSession(ValueError):
-    """A session that nobody can replay: an unknown set-up, a parameter that is none, too many steps."""
+    """An unknown set-up, a wrong parameter, too many steps .."""
 
 
 class BadLink(ValueError):
@@ -59,14 +59,13 @@ class Session:
     steps: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
-        """Of all but the parameters, whose values may be lists: sessions that differ in them only are told apart by
-        being compared."""
+        """Without the parameters, whose values may be lists."""
         return hash((self.setup, self.left_out, self.steps))
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """The contents of a link. `rules` is the fingerprint it was made with: under others, a step may be impossible."""
+    """`rules` is the fingerprint it was made with: under others, a step may be impossible."""
 
     session: Session
     at: int
@@ -78,17 +77,16 @@ class Linked:
 
 
 def rules() -> str:
-    """The fingerprint of all that a session is replayed with."""
+    """The fingerprint of the code that replays a session."""
     return explorer.fingerprint(places=rules_of())
 
 
 def rules_of() -> tuple[str, ...]:
-    """The places of the code that a session is replayed with."""
     return PLACES + added_places()
 
 
 def encode(session: Session, at: int) -> str:
-    """The link of a session at a position. Raises `BadSession` when it is too long for one."""
+    """Raises `BadSession` if the link is too long."""
     check_steps(session.steps)
     left_out, parameters = sorted(session.left_out), dict(session.parameters)
     body = [FORMAT, session.setup, parameters, left_out, list(session.steps), at, rules()]
@@ -100,7 +98,7 @@ def encode(session: Session, at: int) -> str:
 
 
 def decode(text: str) -> Linked:
-    """The session of a link. Raises `BadLink`."""
+    """Raises `BadLink`."""
     if len(text) > LINK_CHARACTERS_MAX:
         raise BadLink(f"a link has at most {LINK_CHARACTERS_MAX} characters, this one has {len(text)}")
     body = _body(text)
@@ -126,7 +124,7 @@ def decode(text: str) -> Linked:
 
 
 def check_steps(steps: Sequence[str]) -> None:
-    """Raises `BadSession` for too many steps, or one that cannot be a step's name: too long, or not printable."""
+    """Raises `BadSession` for too many steps, or a name that is too long or not printable."""
     if len(steps) > STEPS_MAX:
         raise BadSession(f"a session has at most {STEPS_MAX} steps, this one has {len(steps)}")
     longest = max(steps, key=len, default="")
@@ -138,7 +136,6 @@ def check_steps(steps: Sequence[str]) -> None:
 
 
 def is_value(value: object) -> bool:
-    """True if a parameter may have this value."""
     if isinstance(value, list):
         return all(isinstance(one, str | int) and is_value(one) for one in value)
     return isinstance(value, str | int) and is_storable(value)
@@ -164,7 +161,7 @@ def _body(text: str) -> Any:
 
 
 def _depth(body: bytes) -> int:
-    """The depth to which brackets are nested, those inside of texts apart."""
+    """The depth of nested brackets, outside of strings."""
     deepest = depth = 0
     in_text = is_escaped = False
     for byte in body:

@@ -12,10 +12,7 @@ TEXT_CHARACTERS_MAX, LIST_MAX = 4_000, 20
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter, and its default: a value of the same type is taken, one of `choices` where there are any.
-
-    A number is 0 to `most`; a list has at most `LIST_MAX` members.
-    """
+    """A value of the default's type, one of `choices` if there are any, a number from 0 to `most`."""
 
     name: str
     default: Value
@@ -26,7 +23,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A rule that may be left out, by its id, and what it protects."""
+    """A rule that may be left out, by its id, and the harm it prevents."""
 
     id: str
     protects: Text
@@ -34,8 +31,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A named set-up. `begins` are the steps with which a new session of it begins; `single_steps`: statements in
-    single steps by default; `chapter` is the id of the chapter it is of, "" for none."""
+    """`begins`: the first steps of a new session; `single_steps`: the default; `chapter`: its id, or ""."""
 
     name: str
     kind: str
@@ -48,7 +44,7 @@ class Setup:
     begins: tuple[str, ...] = ()
 
     def values(self, session: Session) -> Mapping[str, Value]:
-        """The values of all parameters in a session. Raises `BadSession`."""
+        """All parameters of a session. Raises `BadSession`."""
         known = {parameter.name: parameter for parameter in self.parameters}
         unknown = sorted(set(session.parameters) - set(known))
         if unknown:
@@ -68,7 +64,6 @@ class Setup:
 
 
 def _check(parameter: Parameter, value: Value) -> None:
-    """Raises `BadSession` for a value that the parameter cannot have."""
     name, default = parameter.name, parameter.default
     if not is_value(value) or isinstance(value, bool) != isinstance(default, bool):
         raise BadSession(f"parameter {name} cannot be {_short(value)}")

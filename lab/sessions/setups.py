@@ -13,7 +13,7 @@ SETUPS: Mapping[str, Setup] = {handbooks.SETUP.name: handbooks.SETUP, **MODEL_SE
 
 
 def setup_named(name: str) -> Setup:
-    """Raises `BadSession` when there is no such set-up."""
+    """Raises `BadSession`."""
     found = SETUPS.get(name) or added_setups().get(name)
     if found is None:
         raise BadSession(f"there is no set-up {name[:60]}; set-ups are: {', '.join(every_setup())}")
@@ -21,5 +21,5 @@ def setup_named(name: str) -> Setup:
 
 
 def every_setup() -> Mapping[str, Setup]:
-    """All set-ups, those of kinds too that packages above the lab add."""
+    """All set-ups, also those that packages above the lab add."""
     return {**SETUPS, **added_setups()}

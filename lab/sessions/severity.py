@@ -1,7 +1,7 @@
-"""Danger is not damage: how much a broken clause weighs, by the version under which it is broken.
+"""Danger is not damage: the weight of a broken clause, by the version under which it is broken.
 
-C3 under v1, v2 is the newest    danger: v1 could not tidy up; nobody has met it yet
-C5 under v2, C4 under v3         damage: a query finds a row that is not there, or misses one
+C3 under v1, v2 is the newest    danger: v1 could not remove a pair; no query meets it yet
+C5 under v2, C4 under v3         damage: a query finds a row that does not exist, or misses one
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ _WEIGHT = {Severity.HOLDS: 0, Severity.DANGER: 1, Severity.DAMAGE: 2}
 
 
 def severity_of(fault: Fault, newest: int) -> Severity:
-    """The weight of a fault where `newest` is the newest version of the table."""
+    """`newest`: the newest version of the table."""
     is_damage = fault.clause in MET_BY_USERS or fault.version >= newest
     return Severity.DAMAGE if is_damage else Severity.DANGER
 
@@ -45,7 +45,7 @@ def worst(severities: Iterable[Severity]) -> Severity:
 
 
 def severities_of(faults: Sequence[Fault], newest: int) -> tuple[Severity, ...]:
-    """The weight of each of `CLAUSES`."""
+    """For each of `CLAUSES`."""
     return tuple(worst(severity_of(fault, newest) for fault in faults if fault.clause == one) for one in CLAUSES)
 
 

@@ -1,15 +1,13 @@
-"""The one shape of everything a session shows, whichever machine it runs on: the explorer's model, the lab's cluster,
-or the handbooks of the first chapter.
+"""The shape of everything a session shows, whichever machine it runs on.
 
     Shown
       trace      one line per step of the session, those after `at` included: going back keeps the future
       strip      a row per clause, a cell per position 0..n
-      offers     what each actor may do at `at`, and what it may not do and why
+      offers     the actions of each actor at `at`, and why others are refused
       cluster    versions, nodes, messages, pairs as they are at `at`, with the difference to the position before
-      probe      what readers find by table and by index under each version in force
+      probe      the rows that readers find by table and by index under each version in force
 
-Texts are `Text`: a template in English and what stands in it, so that a page can put them into another language.
-The browser draws this; it never works anything out from it (no rule of the protocol is written in JavaScript).
+Texts are `Text`s, so that a page can translate them. The browser only draws: no rule of the protocol is in JavaScript.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +20,7 @@ from lab.texts import Text as Text
 
 
 class Severity(Enum):
-    """The weight of a broken clause: danger is not damage."""
+    """Danger is not damage (`lab.sessions.severity`)."""
 
     HOLDS = "holds"
     DANGER = "danger"
@@ -43,10 +41,9 @@ class Difference(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A step somebody may want to take; `why_not` is empty when it may be taken.
+    """A step that may be taken if `why_not` is empty.
 
-    `is_statement`: it is a statement, or a step of one; a whole one `takes` all its steps (begin, read, write, commit).
-    `changes_nothing`: it leaves all as it is.
+    `is_statement`: a statement, or a step of one; a whole one `takes` all its steps (begin, read, write, commit).
     """
 
     id: str
@@ -61,7 +58,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element in a version: its state is a value of `catalog.elements.State`."""
+    """`state` is a value of `catalog.elements.State`."""
 
     name: str
     kind: str
@@ -80,7 +77,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A node's lease. `left_s` and `length_s` are seconds, where the session has a clock."""
+    """`left_s` and `length_s` are seconds, if the session has a clock."""
 
     table: str
     version: int
@@ -91,7 +88,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """An open transaction: the version it pinned of each table, and what it has done so far."""
+    """The version it pinned of each table, and its statements so far."""
 
     versions: Mapping[str, int]
     did: Text
@@ -100,7 +97,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: `condition` is running, frozen, down or cut off."""
+    """`condition` is running, frozen, down or cut off."""
 
     name: str
     condition: str
@@ -110,8 +107,6 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """On its way to a node, or from it."""
-
     id: str
     sender: str
     receiver: str
@@ -122,10 +117,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair of the store. Entries stand beside the row they belong to: `row` is its number, or "" when it has none.
+    """A pair of the store. Entries stand beside their row: `row` is its number, "" without one.
 
-    `storage` is counted from 1, `sort` is row, value or entry. `unseen_by` are the versions in force that do not know
-    of the pair's element.
+    `storage` counts from 1, `sort` is row, value or entry. `unseen_by`: versions in force without the pair's element.
     """
 
     id: str
@@ -144,13 +138,13 @@ class Pair:
 
     @property
     def is_there(self) -> bool:
-        """False of one that only the position before has: a page draws it going."""
+        """False for a pair of the position before only: a page animates its end."""
         return self.difference is not Difference.REMOVED
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of the executor: `status` is done, now or ahead."""
+    """`status` is done, now or ahead."""
 
     text: Text
     status: str
@@ -158,8 +152,6 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Versions, nodes and pairs at a position."""
-
     versions: tuple[Version, ...]
     nodes: tuple[Node, ...]
     pairs: tuple[Pair, ...]
@@ -174,7 +166,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A clause under a version that does not hold at a position."""
+    """A clause that a version breaks at a position."""
 
     clause: str
     version: int
@@ -184,7 +176,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A clause, and how it is at each position, the start first."""
+    """A clause at each position, the start first."""
 
     clause: str
     cells: tuple[Severity, ...]
@@ -207,10 +199,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """A step that was taken: an arrow from `actor` to `to` ("" when it concerns nobody else).
+    """A step that was taken: an arrow from `actor` to `to` ("" for no other lane).
 
-    `until` is the position after it, where `lab.sessions.fold` has set it: a whole statement may be one line, in the
-    plain words of `statement` where its last step has them.
+    `until`: the position after it, set by `lab.sessions.fold`, where a whole statement may be one line.
     """
 
     id: str
@@ -224,7 +215,7 @@ class TraceLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The first step of a session that could not be taken: the trace ends before it. `label` is the step in words."""
+    """The first step that could not be taken: the trace ends before it."""
 
     at: int
     step: str
@@ -237,7 +228,6 @@ SAY_WHO_ACTS = frozenset({"executor", "time", "network", "office"})
 
 
 def step_text(actor: str, label: Text) -> Text:
-    """A step in words, with whose it is."""
     if actor in SAY_WHO_ACTS:
         return label
     return Text("{actor}: {step}", {"actor": Text("fill") if actor == "fill" else actor, "step": label})
@@ -245,7 +235,7 @@ def step_text(actor: str, label: Text) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Everything shown at position `at` of a session (0: before its first step)."""
+    """A session at position `at` (0: before its first step)."""
 
     at: int
     actors: tuple[str, ...]
@@ -259,7 +249,7 @@ class Shown:
 
 
 def to_json(value: Any, say: Callable[[Text], str] = str) -> Any:
-    """`Shown`, or a part of it, as JSON has it: enums by value, texts as `say` words them (English by default)."""
+    """Enums by value, texts by `say` (English by default)."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Enum):
@@ -278,7 +268,6 @@ _NAMES: dict[type[Any], tuple[str, ...]] = {}
 
 
 def _names_of(kind: type[Any]) -> tuple[str, ...]:
-    """The names of a dataclass's fields, looked up once."""
     if kind not in _NAMES:
         _NAMES[kind] = tuple(one.name for one in fields(kind))
     return _NAMES[kind]

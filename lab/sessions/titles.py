@@ -1,10 +1,8 @@
-"""The title of a session, and what is to be known of its model: a built-in or an own one is named by what it is.
+"""The title of a session, and facts about its model. A built-in or own model is named by its states; any other set-up
+has a title of its own.
 
     index: absent -> delete-only -> public           2 nodes, 2 rows, 2 values, ..
-    index: absent beside public
     unique index: .., left out: unverified           left out: R10: rows are verified before the element is public
-
-Any other set-up has a title of its own.
 """
 
 import re
@@ -43,20 +41,20 @@ UNNAMED = frozenset({"variant", "model"})
 
 
 def title_of(session: Session) -> Text:
-    """The title of a session. Raises `BadSession`."""
+    """Raises `BadSession`."""
     setup = setup_named(session.setup)
     return title_of_model(own_model_of(setup, session), names_of(setup, session)) if _is_unnamed(setup) else setup.title
 
 
 def chapter_of(session: Session) -> str:
-    """The id of the chapter that explains a session, "" for none. Raises `BadSession`."""
+    """The id of the chapter that explains a session, or "". Raises `BadSession`."""
     setup = setup_named(session.setup)
     named = str(setup.values(session).get(CHAPTER, setup.chapter))
     return named if CHAPTER_ID.fullmatch(named) else ""
 
 
 def details_of(session: Session) -> tuple[Text, ...]:
-    """The sizes of a model that has no set-up of its own, and the rules that it is without. Raises `BadSession`."""
+    """The sizes of a model without a set-up of its own, and the rules left out. Raises `BadSession`."""
     setup = setup_named(session.setup)
     if not _is_unnamed(setup):
         return ()
@@ -65,7 +63,6 @@ def details_of(session: Session) -> tuple[Text, ...]:
 
 
 def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:
-    """The elements of a model, the states they go through, and the rules that it is without."""
     stages = [added([STATES[state] for state in stage]) for stage in model.stages]
     states = beside(stages) if model.pair else followed(stages)
     found = Text("{element}: {states}", {"element": _elements(model, names), "states": states})
@@ -78,7 +75,7 @@ def _is_unnamed(setup: Setup) -> bool:
 
 
 def _left_out(model: Model) -> Iterator[str]:
-    """Ids of the rules that a model is without by itself."""
+    """The rules that a model leaves out by itself."""
     yield from (rule.value for rule in Broken if rule in model.broken)
     if not model.fence:
         yield FENCE

@@ -1,8 +1,4 @@
-"""A model's world drawn as a cluster: versions, nodes, pairs beside their rows, the plan, what a fill has in hand.
-
-Pairs carry their difference against the position before, and the versions in force that do not know their element.
-Removed ones are listed too: a page draws them going.
-"""
+"""A model's world drawn as a cluster. Removed pairs are listed too: a page animates their end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +58,7 @@ ONE_TABLE = "t"
 
 
 class Drawing:
-    """One position of a model, and the one before it, drawn."""
+    """One position of a model beside the one before it."""
 
     def __init__(self, plain: Plain, config: Config, before: Config, names: Names = MODEL_NAMES) -> None:
         self.plain, self.model, self.effects = plain, plain.model, plain.effects
@@ -80,11 +76,10 @@ class Drawing:
         return (*map(str, self.plain.names), EXECUTOR, *((FILL,) if self._does(Do.FILL) else ()))
 
     def _does(self, *acts: Do) -> bool:
-        """True if the plan does one of these: rules that are left out may leave out what a version is for."""
         return any(stop.do in acts for stop in self.plain.stops)
 
     def _has_come_to(self, *acts: Do) -> bool:
-        """True once the change does one of these next, or has done it: before that no version is reorganised."""
+        """True once the change does one of these next, or has done it."""
         return any(stop.do in acts for stop in self.plain.stops[: self.config.stop + 1])
 
     def cluster(self) -> Cluster:
@@ -97,7 +92,7 @@ class Drawing:
         )
 
     def probes(self) -> tuple[Probe, ...]:
-        """For each version in force, what queries for each value find."""
+        """The rows that queries for each value find under each version in force."""
         nulls = any(statement[2] == 0 and statement[0] == "insert" for statement in self.effects.statements)
         values = range(0 if nulls else 1, self.model.values + 1)
         held = self.effects.known[self.config.contents].storages()
@@ -112,11 +107,10 @@ class Drawing:
         return tuple(found)
 
     def verdicts(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        """The same; of an orphan entry that no query reads yet with a word on when queries meet it."""
+        """The same; an orphan entry that no query reads yet says when queries meet it."""
         return tuple(replace(one, why=self._met_later(one)) if one.clause == "C5" else one for one in verdicts)
 
     def _met_later(self, verdict: Verdict) -> Text:
-        """Why C5 is broken under a version; where no query reads the index, why it is damage all the same."""
         described = [one for of_table in self.in_force for one in of_table if one.version == verdict.version]
         index = verdict.why.values.get("index")
         if index is None or any(one.public_indexes for one in described):
@@ -208,11 +202,10 @@ class Drawing:
         )
 
     def _row_words(self, at: int, row: bytes) -> str:
-        """A row by its number; a parent as those name it that refer to it."""
         return self.names.value(_value(row)) if self.model.foreign_key and at == PARENT else _value(row)
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
-        """True for an entry of a row that is not there or has other values, and for a value that refers to none."""
+        """True for an orphan entry, and for a value that refers to no row."""
         if name.index != PRIMARY:
             row = self._rows_at(CHILD, name.placement).get(name.row_key or value)
             widest = self._widest(CHILD)
@@ -227,7 +220,6 @@ class Drawing:
         return self.effects.tables[at] if isinstance(self.effects, LinkedEffects) else self.effects.widest
 
     def _rows_at(self, at: int, placement: PlacementId) -> Mapping[bytes, StoredRow]:
-        """A table's rows in a placement, by their keys."""
         key = at, placement
         if key not in self._rows:
             widest = self._widest(at)
@@ -249,7 +241,7 @@ class Drawing:
     # Plan and fill
 
     def _plan(self) -> Iterator[PlanStep]:
-        """The stops of the way that the executor is on: forward, or back."""
+        """The stops of the executor's way, forward or back."""
         stops = self.plain.stops
         begins = next((at + 1 for at in range(self.config.stop - 1, -1, -1) if stops[at].do is Do.END), 0)
         for at in count(begins):
@@ -293,7 +285,7 @@ def _element_text(element: Element) -> Text:
 
 
 def _value(data: bytes) -> str:
-    """A value as sentences name it: 1 for 11; a row's number, where a row refers to one."""
+    """A value as sentences name it: 1 for 11; a row's number, if a row refers to one."""
     number, _ = encoding.decode(SqlType.BIGINT, data)
     if number is None:
         return "NULL"

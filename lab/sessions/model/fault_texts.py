@@ -1,10 +1,5 @@
-"""The explorer's faults as texts: each is a sentence in English, whose template says what the page's text is.
-
-    index {index} has an entry for {row}, which does not exist
-    {index} has an entry for row {row}, which does not exist         index by_a, row 1
-
-Rows are named by their number, values as sentences about a model name them: 1 for 11.
-"""
+"""The explorer's faults as texts for pages. Rows are named by their number, values as in sentences about a model: 1
+for 11."""
 
 from collections.abc import Mapping
 
@@ -108,7 +103,7 @@ PARTS = frozenset({"offender", "why", "where"})
 
 
 def fault_text(why: str) -> Text:
-    """The text of a fault; what has none stays in English."""
+    """A fault without a page's text stays in English."""
     if not isinstance(why, Sentence):
         return Text("{why}", {"why": why})
     values, template = _values(why), _innermost(why).template
@@ -118,7 +113,7 @@ def fault_text(why: str) -> Text:
 
 
 def _innermost(why: Sentence) -> Sentence:
-    """The sentence that says what is wrong: an offender stands before it."""
+    """The sentence behind the offender."""
     inner = why.values.get("why")
     return inner if why.template == "{offender} {why}" and isinstance(inner, Sentence) else why
 

@@ -1,17 +1,13 @@
 """A session on an explorer's model as a golden script: the same plan on the lab's cluster, and the same pairs.
 
     n1.acquire       n1: take t fresh      the newest version of the table, from the lease rows of the database
-    publish.3        step                  the change's own worker does what its machine asks for next
+    publish.3        step                  the change's own worker does its machine's next act
     n1.begin         n1: begin, n1: enter t    of a model that enters late: n1: begin
-    n1.enter         n1: enter t
     fill.read.1.2    chunk: read (1), (2)  the second attempt at the first range
 
-News are lost, so that nodes learn of a version when the session says so, and the reorganisation goes by hand. What has
-no step in the explorer, such as a drain when nothing is left to drain, is done on the way. Lines are found by doing
-them: only the cluster knows how many steps its worker takes to the next publish.
-
-A model lets nodes and the change do things that the cluster refuses, such as a transaction on a table that is not
-public. Then there is no script: `NoSentence` names the step.
+News are lost, so that nodes learn of a version when the session says so, and the reorganisation goes by hand. Lines are
+found by doing them: only the cluster knows how many steps its worker takes to the next publish. A step that the cluster
+refuses, such as a transaction on a table that is not public, raises `NoSentence`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +66,7 @@ A fence as of a snapshot lets in what no fence would: a version that a node leas
 
 
 class NoSentence(BadSession):
-    """A step that no sentence of a script says, or that the lab's cluster does not take where the model does."""
+    """No sentence of a script has this step, or the lab's cluster refuses it."""
 
 
 class Lines:
@@ -95,7 +91,7 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """The script, recorded, with the clauses at its end."""
+        """The recorded script, with the clauses at its end."""
         return golden.recorded([*self.blocks, [f"check {self._name(table)} accepted" for table in self.tables]])
 
     def take(self, step: Step, words: str = "") -> None:
@@ -221,7 +217,6 @@ class Lines:
         self._step()
 
     def _delete(self) -> None:
-        """One element after the other, as a plan's step names them."""
         assert isinstance(self.lab.change.asked, events.StartRun)
         left = [one for one in self.lab.change.asked.elements if self._pairs(one)]
         while left and self._pairs(left[0]):
@@ -233,7 +228,7 @@ class Lines:
         return [*reorganisation.pairs_of(self.lab.world, self.tables[0], (element,))]  # type: ignore[arg-type]
 
     def _reach(self, is_it: Callable[[object], bool]) -> None:
-        """Do what has no step of its own, until the machine asks for what the session does next. Raises `LabError`."""
+        """Does acts without a step of their own, up to the session's next one. Raises `LabError`."""
         while not is_it(self.lab.change.asked):
             asked = self.lab.change.asked
             is_left_out = isinstance(asked, events.StartRun) and self.model.lacks(Broken.NO_DELETE)
@@ -248,7 +243,7 @@ class Lines:
             raise LabError("its change waits")
 
     def clauses(self) -> set[str]:
-        """Clauses that any version breaks that the fence lets in, or a node leases."""
+        """Clauses that a version breaks which the fence accepts, or a node leases."""
         world = self.lab.world
         accepted, locked = world.control.accepted_versions, world.locked()
         versions = (version for table in self.tables for version in accepted(table, world.now, locked))
@@ -266,10 +261,7 @@ def _prologue(model: Model) -> Iterator[str]:
 
 
 def script_of(session: Session, why: str) -> str:
-    """The session on the lab's cluster, with what it says, up to a step that is refused; `why` is the first comment.
-
-    Raises `BadSession`; of a step that no sentence says, or the cluster does not take, with its name.
-    """
+    """The session up to a refused step; `why` is the first comment. Raises `BadSession`, also `NoSentence`."""
     check_steps(session.steps)
     model, rows = model_of(setup_named(session.setup), session)
     machine = machine_of(model, rows)

@@ -1,9 +1,7 @@
 """A session on an explorer's model: positions that a list of steps leads through.
 
-    position ──step──► position ──step──► ..     each step once: what it leads to, its sentence, what it broke
-
-A model's positions do not depend on how they were come to, so all sessions on it share them: a session of 200 steps
-is 200 look-ups. Their number is bounded (`POSITIONS_MAX`); beyond it they are worked out anew.
+A model's positions do not depend on the way to them, so all sessions on it share them: a session of 200 steps is 200
+look-ups. Beyond `POSITIONS_MAX` they are computed anew.
 """
 
 import threading
@@ -51,7 +49,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """A step that was taken, and where it led."""
+    """A step that was taken, and the position after it."""
 
     step: Step
     after: Position
@@ -75,12 +73,12 @@ class Machine:
         self.positions: dict[Config, Position] = {}
 
     def followed(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
-        """As `follow`, for whoever does not hold the lock: between two of these others come to it."""
+        """As `follow`, and takes the lock."""
         with self.lock:
             return self.follow(steps)
 
     def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
-        """The positions that the steps lead through, the first included, as far as they can be taken."""
+        """The positions, the first included, as far as the steps can be taken."""
         if len(self.positions) > POSITIONS_MAX:
             self.positions.clear()
         position = self.at(self.first)
@@ -96,7 +94,6 @@ class Machine:
         return positions, lines, None
 
     def at(self, config: Config) -> Position:
-        """The position of a state."""
         found = self.positions.get(config)
         if found is None:
             newest = self.plain.stops[config.stop].newest
@@ -105,13 +102,12 @@ class Machine:
         return found
 
     def _label(self, config: Config, name: str) -> Text:
-        """A step in words, whether or not it is one here; a name that is none of the model's stands for itself."""
+        """A step in words; an unknown name stays as it is."""
         step = self._steps(config).get(name) or self._every_step.get(name)
         return Text("{step}", {"step": name}) if step is None else step_text(actor_of(step), label_of(self.plain, step))
 
     @cached_property
     def _every_step(self) -> dict[str, Step]:
-        """The steps of nodes and of the executor, wherever they may be taken."""
         steps: list[Step] = [(act,) for act in ACTS]
         steps += [(do, number) for do in ("publish", "drain") for number in range(2, len(self.model.stages) + 1)]
         for name in self.plain.names:
@@ -145,7 +141,7 @@ class Machine:
         return taken
 
     def _statement(self, config: Config, step: Step, after: Config) -> Text:
-        """The statement that a commit ends, in plain words; nothing where it changes nothing in the store."""
+        """The statement that a commit ends, in plain words; nothing if it changes nothing in the store."""
         if step[1:] != ("commit",) or after.contents == config.contents:
             return NOTHING
         ended = config.nodes[self.plain.names.index(step[0])].transaction  # type: ignore[arg-type]
@@ -154,7 +150,7 @@ class Machine:
         return self.sentences.written(str(step[0]), ended.statement, config, after)
 
     def _store(self, config: Config, step: Step) -> str:
-        """The lane of the table that a step is about; a commit is about what was written before it."""
+        """The lane of a step's table; a commit is about the table written before it."""
         if len(self.plain.tables) == 1:
             return STORE
         about = step_id(step)
@@ -166,7 +162,7 @@ class Machine:
 
 @lru_cache(maxsize=MACHINES_MAX)
 def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
-    """The machine of a model with these first rows, one for all sessions on it. Raises `BadSession`."""
+    """The machine that all sessions with this model and these first rows share. Raises `BadSession`."""
     try:
         return Machine(model, rows)
     except BadModel as error:
@@ -174,7 +170,7 @@ def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
-    """Everything about a position of a session on a model. Raises `BadSession`."""
+    """A position of a session on a model. Raises `BadSession`."""
     machine, names = machine_of(*model_of(setup, session)), names_of(setup, session)
     with machine.lock:
         positions, lines, refused = machine.follow(session.steps)

@@ -1,10 +1,4 @@
-"""Set-ups whose machine is an explorer's model: chapters 1 to 5, 8, 9, 11, 13, every built-in variant, any model.
-
-    model_of(setup, session)   the model of a session, rules left out, and the first rows
-
-A session may leave out a rule of the model by the name `manage.py explore` knows it by, the fence, or the limit of
-two versions.
-"""
+"""Set-ups on an explorer's model: chapters 1 to 5, 8, 9, 11 and 13, every built-in variant, any model."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -294,7 +288,7 @@ MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
 
 
 def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ...]]:
-    """The model of a session, and its first rows (none: they are not given). Raises `BadSession`."""
+    """The model of a session without the rules left out, and its first rows (none: not given). Raises `BadSession`."""
     values = setup.values(session)
     setup.check_left_out(session)
     try:
@@ -307,7 +301,7 @@ def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ..
 
 
 def own_model_of(setup: Setup, session: Session) -> Model:
-    """The model of a session with all rules that a session may leave out. Raises `BadSession`."""
+    """The model of a session with all rules. Raises `BadSession`."""
     try:
         return MODELS[setup.name](setup.values(session))
     except BadModel as error:
@@ -315,17 +309,17 @@ def own_model_of(setup: Setup, session: Session) -> Model:
 
 
 def names_of(setup: Setup, session: Session) -> Names:
-    """The names that a session is told in. Raises `BadSession`."""
+    """Raises `BadSession`."""
     return names_in(str(setup.values(session).get(NAMES, "")))
 
 
 def without_names(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The parameters of a session but for its names and its chapter: what happens in it does not depend on them."""
+    """The parameters of a session without its names and chapter, which change only words."""
     return {name: value for name, value in parameters.items() if name not in (NAMES, CHAPTER)}
 
 
 def model_parameter(model: Model) -> str:
-    """A model as the parameter of the set-up `model`; what is as usual is not in it."""
+    """A model as the parameter of the set-up `model`, without its usual values."""
     linked = {name: getattr(model, name) for name in ("foreign_key", "refers_to_itself", "widths")}
     usual = Model(model.kind, model.stages, also=model.also, **linked).to_json()
     always = ("kind", "also", "road", *(name for name, value in linked.items() if value))
@@ -338,7 +332,7 @@ def _stages_of(values: Mapping[str, Value]) -> tuple[tuple[object, ...], ...]:
 
 
 def _without(model: Model, left_out: frozenset[str]) -> Model:
-    """The model without these rules; its plan is written by hand then, by the same versions."""
+    """A model without these rules; its plan is then written by hand, with the same versions."""
     if not left_out:
         return model
     broken = frozenset(Broken(name) for name in left_out - {FENCE, TWO_VERSIONS})

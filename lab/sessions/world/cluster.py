@@ -49,7 +49,7 @@ def held_by(lab: Lab) -> pairs.Held:
 
 
 class Drawing:
-    """One position of a cluster, and the pairs at the one before it."""
+    """One position of a cluster beside the pairs before it."""
 
     def __init__(self, lab: Lab, before: pairs.Held) -> None:
         self.lab, self.world, self.before = lab, lab.world, before
@@ -93,7 +93,7 @@ class Drawing:
 
     @cached_property
     def _indexes(self) -> dict[int, str]:
-        """The indexes that any version contains, by id; the plan's own, before it is published."""
+        """The indexes of any version, by id; the plan's own, before it is published."""
         named = {int(index.id): index.name for one in self.versions for index in one.indexes}
         return named or dict(enumerate(element.name for driver in self.lab.changes for element in driver.filled))
 
@@ -147,7 +147,7 @@ class Drawing:
         return Message(f"{at}", *ends, text)
 
     def _requests(self) -> Iterator[Message]:
-        """Requests that are on their way to the storages, or wait for a reload; and what is asked of the catalog."""
+        """Requests on their way or waiting for a reload, and questions to the catalog."""
         routers = self.lab.routers
         if routers is None:
             return
@@ -187,7 +187,7 @@ class Drawing:
 
     @cached_property
     def _widest(self) -> Descriptor:
-        """The newest version by which all keys can be read: one that contains every index."""
+        """The newest version that contains every index, by which all keys can be read."""
         known = {index.id for one in self.versions for index in one.indexes}
         return next(one for one in reversed(self.versions) if known <= {index.id for index in one.indexes} or not known)
 
@@ -201,7 +201,6 @@ class Drawing:
         return {row.key: row for row in self._stored}
 
     def _is_orphan(self, name: PairName, owner: bytes | None) -> bool:
-        """True for an entry of a row that is not there, or has other values."""
         row = self._rows.get(owner or b"")
         return row is None or index_values(self._widest, self._widest.index(name.index), row) != name.values
 

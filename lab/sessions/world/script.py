@@ -1,4 +1,4 @@
-"""A session on the lab's cluster as a golden script: `manage.py script` runs it, and it can be kept as a test."""
+"""A session on the lab's cluster as a golden script for `manage.py script`."""
 
 from lab.scripts import golden
 from lab.sessions.session import Session, check_steps
@@ -8,10 +8,7 @@ from lab.sessions.world.setups import SCENERY
 
 
 def script_of(session: Session, why: str) -> str:
-    """The lines of a session with what they say, up to a step that is refused; `why` is the script's first comment.
-
-    Raises `BadSession`.
-    """
+    """The lines and their output, up to a refused step; `why` is the first comment. Raises `BadSession`."""
     setup = setup_named(session.setup)
     check_steps(session.steps)
     taken = session.steps[: world_session.taken(setup, session)]

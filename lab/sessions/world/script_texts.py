@@ -1,10 +1,8 @@
-"""Words of the lab's cluster, as texts: golden scripts word it in English, a page in any language.
+"""Refusals and output of the lab's cluster, as texts for pages.
 
     {node} still leases version {version} (expires in ..)    {node} still leases v{version}, for {seconds} s at most
     {node}: under {what}; + {pair}; + {pair}                 n1, as v2: + row 1, + a = 1 of row 1
 
-Refusals stand beside a step that may not be taken; lines of output tell what came of one that was. Each is a sentence
-with its template (`catalog.text.sentence`), which says what the page's text is.
 A line that no step of a palette prints stays as it is: a test plays sessions at random and finds none.
 """
 
@@ -187,7 +185,6 @@ def text_of(line: object) -> Text:
 
 
 def _value(name: str, value: object) -> str | int | Text:
-    """A value of a text: a sentence is a text itself, a state has a name in each language."""
     if name in ("before", "after", "state"):
         return STATES[State(value)]
     if isinstance(value, Sentence):
@@ -196,7 +193,7 @@ def _value(name: str, value: object) -> str | int | Text:
 
 
 def _pair(subject: object, content: str) -> Text:
-    """A pair as a statement writes it: a row, a value of a row, an entry of a row."""
+    """A pair in a statement: a row, a value of a row, an entry of a row."""
     assert isinstance(subject, Sentence)
     values: Values = {"row": str(subject.values["key"]).strip("()")}
     if "index" in subject.values:
@@ -207,7 +204,6 @@ def _pair(subject: object, content: str) -> Text:
 
 
 def act_text(step: Step) -> Text:
-    """A step of a plan, which moves indexes here."""
     match step.kind:
         case StepKind.PUBLISH:
             moved = [(one.element.name, STATES[one.before], STATES[one.after]) for one in step.transitions]
@@ -224,7 +220,7 @@ def act_text(step: Step) -> Text:
 
 
 def heard_text(output: Iterable[str]) -> Text:
-    """The lines that a command printed, as one sentence: what a statement wrote stands behind the statement."""
+    """The lines that a command printed, as one sentence: written pairs stand behind their statement."""
     return clauses([*_heard(output)])
 
 

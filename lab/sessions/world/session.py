@@ -1,10 +1,8 @@
 """A session on the lab's cluster: lines of the scripts' language, from a set-up's scenery on.
 
-    position ──line──► position ──line──► ..
-
-A cluster is kept as bytes at each position, so that going back, trying what may be done next, and a second session
-with the same beginning cost a copy and no replay. Copies share what never changes: descriptors and plans. What a page
-may offer is the set-up's palette, each line tried on a copy; a refusal is the reason shown.
+A cluster is stored as bytes at each position, so that going back, trying a line, and a second session with the same
+beginning cost a copy and no replay. Copies share descriptors and plans, which never change. A page offers the set-up's
+palette, each line tried on a copy; a refusal is the reason shown.
 """
 
 import io
@@ -39,7 +37,7 @@ LOST = "lost write"
 
 
 class Copies:
-    """Clusters as bytes. Descriptors and plans are not written but referred to: they never change."""
+    """Clusters as bytes that refer to descriptors and plans, which never change."""
 
     def __init__(self) -> None:
         self.shared: list[object] = []
@@ -59,7 +57,7 @@ class Copies:
         return lab
 
     def _reference(self, value: object) -> tuple[Callable[[int], object], tuple[int]]:
-        """A value that is kept stands for all that are equal to it: there are as many as palettes lead to."""
+        """A stored value stands for all that are equal to it."""
         place = self.places_by_id.get(id(value))
         if place is None:
             place = self.places.setdefault(value, len(self.shared))
@@ -78,7 +76,7 @@ def _shared(place: int) -> object:
 
 @dataclass(eq=False)
 class Position:
-    """A cluster, and what led to it."""
+    """A cluster, and the step that led to it."""
 
     frozen: bytes
     line: TraceLine | None
@@ -91,7 +89,7 @@ class Position:
     """Lines of the palette that were tried here, by their text: whoever comes here is offered the same."""
 
     def lab(self) -> Lab:
-        """A copy of the cluster, to do with as one likes."""
+        """A copy that the caller may change."""
         return COPIES.thaw(self.frozen)
 
     @cached_property
@@ -100,7 +98,7 @@ class Position:
 
 
 class Machine:
-    """All positions that sessions have come to, those that were looked at last kept."""
+    """All positions that sessions have come to, the latest stored."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -109,7 +107,7 @@ class Machine:
     def follow(
         self, setup: str, left_out: frozenset[str], steps: Sequence[str]
     ) -> tuple[list[Position], Refused | None]:
-        """The positions that the steps lead through, the first included, as far as they can be taken."""
+        """The positions, the first included, as far as the steps can be taken."""
         key: tuple[str, ...] = (setup, *sorted(left_out), "")
         position = self.positions.get(key) or self._keep(key, self._first(setup, left_out))
         found = [position]
@@ -165,7 +163,7 @@ _machine = Machine()
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
-    """Everything about a position of a session on the lab's cluster. Raises `BadSession`."""
+    """A position of a session on the lab's cluster. Raises `BadSession`."""
     scenery = SCENERY[setup.name]
     with _machine.lock:
         positions, refused = _followed(setup, session)
@@ -192,13 +190,13 @@ def taken(setup: Setup, session: Session) -> int:
 
 
 def followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:
-    """The positions that a session leads through, as far as its steps can be taken. Raises `BadSession`."""
+    """The positions of a session, as far as its steps can be taken. Raises `BadSession`."""
     with _machine.lock:
         return _followed(setup, session)
 
 
 def refusal(position: Position, line: Line) -> Text:
-    """Why a line of the palette cannot be taken at a position; nothing when it can."""
+    """Why a line of the palette cannot be taken; empty if it can."""
     with _machine.lock:
         return _offered(position, line).why_not
 
@@ -210,7 +208,7 @@ def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused |
 
 
 def _label(scenery: Scenery, step: str) -> Text:
-    """A step in words; one that is none of the palette stands for itself."""
+    """A step in words; one outside of the palette stays as it is."""
     known = next((line for line in scenery.palette if line.text == step), None)
     return Text("{step}", {"step": step}) if known is None else step_text(known.actor, known.label)
 
@@ -222,7 +220,6 @@ def _offered(position: Position, line: Line) -> Offer:
 
 
 def _offer(position: Position, line: Line) -> Offer:
-    """A line of the palette, tried on a copy."""
     lab = position.lab()
     try:
         is_heard = bool(perform(lab, line.text))
@@ -235,7 +232,7 @@ def _offer(position: Position, line: Line) -> Offer:
 
 
 def _narrated(line: Line, output: Sequence[str]) -> Text:
-    """The step in words and what came of it; of the executor's, what came of it says all."""
+    """The step and its outcome in words; of the executor the outcome alone."""
     if not output:
         return line.label
     heard = heard_text(output)
@@ -243,7 +240,7 @@ def _narrated(line: Line, output: Sequence[str]) -> Text:
 
 
 def _receiver(line: Line, output: Sequence[str]) -> str:
-    """The lane that hears of a step: the node that a line of its output is about, else nobody."""
+    """The node that a line of the output is about, or ""."""
     heard = (NODE.match(one) for one in output)
     return next((match[1] for match in heard if match and match[1] != line.actor), "")
 

@@ -1,10 +1,10 @@
-"""Set-ups whose machine is the lab's cluster: leases, news, routers, and a node that freezes (chapters 6, 7, 10, 12).
+"""Set-ups on the lab's cluster: leases, news, routers, and a node that freezes (chapters 6, 7, 10, 12).
 
     prologue   lines of the scripts' language that happen before a session begins
-    palette    the lines that a session may take, by actor; a page offers them all, and says which are refused
+    palette    the lines that a session may take, by actor; a page offers them all with their refusals
 
-The table is t (id, a), and a change adds the index by_a on a; `step` is its executor's next act. That of routers is
-t (id, a, b), without an index.
+The table is t (id, a), and a change adds the index by_a on a; `step` is its executor's next act. That of routers is t
+(id, a, b), without an index.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ ROWS_ASKED = (1, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the scripts' language as a step that somebody may take; `is_single`: a part of a statement."""
+    """A line of the scripts' language as a step; `is_single`: a part of a statement."""
 
     text: str
     actor: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scenery:
-    """The lines before a session of a set-up begins, and those it may take."""
+    """The lines before a session of a set-up begins, and its palette."""
 
     prologue: tuple[str, ...]
     palette: tuple[Line, ...]
@@ -60,7 +60,6 @@ def _may(*rules: Without) -> tuple[LeftOut, ...]:
 
 
 def _leased(*nodes: str) -> tuple[str, ...]:
-    """Each node leases the newest version, and uses it no more."""
     return tuple(line for node in nodes for line in (f"{node}: take t", f"{node}: give t"))
 
 
@@ -101,7 +100,6 @@ PLAN, SEND, COMMIT, RELOAD = "request insert t ({})", "send request", "commit re
 
 
 def _router(name: str) -> tuple[Line, ...]:
-    """The steps of requests that a node's router takes; a client names the columns."""
     for_row = Text("takes a client's request: insert row {row} with a = 1 and b = 2")
     takes = (
         Line(f"{name}: {PLAN.format(f'id = {row}, a = 1, b = 2')}", name, Text(for_row.template, {"row": row}))
