@@ -44,7 +44,10 @@ class Acknowledged:
         for (of, key), done in self.rows.items():
             if of == table:
                 descriptor = world.control.version(table, done.version)
-                why = _misread(descriptor, key, done, _row(world, table, key))
+                newest = world.control.newest(table)
+                pairs = sorted(pair for held in world.pairs(table) for pair in held if pair[1] is not None)
+                row = next((row for row in rows_of(newest, newest.placement, pairs) if row.key == key), None)
+                why = _misread(descriptor, key, done, row)
                 if why:
                     yield done.version, why
 
@@ -65,10 +68,3 @@ def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | No
     )
     why = "request {number} has acknowledged row {row} with {right}, and it is read as {read}"
     return Sentence(why, number=done.request, row=named, right=right, read=read)
-
-
-def _row(world: World, table: TableId, key: bytes) -> StoredRow | None:
-    """The row as it lies now, also if a version has moved it."""
-    newest = world.control.newest(table)
-    pairs = sorted(pair for held in world.pairs(table) for pair in held if pair[1] is not None)
-    return next((row for row in rows_of(newest, newest.placement, pairs) if row.key == key), None)

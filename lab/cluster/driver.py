@@ -167,7 +167,9 @@ class Driver:
             case events.StartRun(kind, elements, _):
                 return self._run(world, kind, elements)
             case events.CloseRun():
-                self._close(world)
+                if self.started is not None:
+                    close(self.started)
+                world.say(Sentence("closed the run"))
                 return events.RunClosed()
             case _:
                 return events.Woken()
@@ -247,7 +249,11 @@ class Driver:
         if kind is StepKind.DELETE:
             return self._delete(world, elements)
         if kind is StepKind.VERIFY:
-            return self._verify(world, elements)
+            wrong = verify(world, self.table, elements)
+            if wrong:
+                return events.RunFailed(StepKind.VERIFY, "; ".join(wrong))
+            world.say(Sentence("verified {elements}", elements=names(elements)))
+            return events.RunDone(StepKind.VERIFY)
         if kind is StepKind.FILL:
             return self._fill(world)
         count = purge(world, self.table, elements)
@@ -281,18 +287,6 @@ class Driver:
         )
         world.say(f"deleted {what}")
         return events.RunDone(StepKind.DELETE)
-
-    def _verify(self, world: World, elements: tuple[Element, ...]) -> events.Event:
-        wrong = verify(world, self.table, elements)
-        if wrong:
-            return events.RunFailed(StepKind.VERIFY, "; ".join(wrong))
-        world.say(Sentence("verified {elements}", elements=names(elements)))
-        return events.RunDone(StepKind.VERIFY)
-
-    def _close(self, world: World) -> None:
-        if self.started is not None:
-            close(self.started)
-        world.say(Sentence("closed the run"))
 
     def go(self, world: World) -> None:
         """Until it ends, pauses, or has to wait."""

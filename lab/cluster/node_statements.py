@@ -423,7 +423,10 @@ def finish_hold(world: World, actor: str) -> tuple[Descriptor, list[str]]:
 def _seen(world: World, one: Transaction, table: TableId, by: str | None) -> tuple[Descriptor, list[str]]:
     descriptor = world.control.version(table, one.pins[table][1])
     if Without.EXISTENCE in world.control.without:
-        rows = _rows_with_tombstones(one, descriptor)
+        start = prefix(descriptor, descriptor.placement.id)
+        scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
+        pairs = [(k, b"" if v is None and is_existence(k) else v) for scan in scans for k, v in scan]
+        rows = sorted(rows_of(descriptor, descriptor.placement, pairs), key=lambda row: row.key)
     else:
         rows = _all_rows(one, descriptor) if by is None else _rows_by_index(one, descriptor, by)
     return descriptor, [row_text(descriptor, row) for row in rows]
@@ -434,14 +437,6 @@ def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
     scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
     found = (row for pairs in scans for row in rows_of(descriptor, descriptor.placement, pairs))
     return sorted(found, key=lambda row: row.key)
-
-
-def _rows_with_tombstones(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
-    """The rows with those deleted during the fill, until the purge."""
-    start = prefix(descriptor, descriptor.placement.id)
-    scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
-    pairs = [(k, b"" if v is None and is_existence(k) else v) for scan in scans for k, v in scan]
-    return sorted(rows_of(descriptor, descriptor.placement, pairs), key=lambda row: row.key)
 
 
 def _readable_index(descriptor: Descriptor, by: str) -> Index:

@@ -22,7 +22,7 @@ from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
 from storage.encoding import NULL, inverted
-from storage.integrity.clauses import Violation, label
+from storage.integrity.clauses import label
 from storage.mutations import Op, delete_row, fill_row
 from storage.pairs import COLUMN, PREFIX, PairName, StoredRow, StrayKey, name_of, rows_of
 
@@ -106,13 +106,11 @@ def _knows(descriptor: Descriptor, elements: Elements) -> bool:
     return labels(elements) <= {label(one.kind, one.id) for one in known}
 
 
-def _stored(elements: Elements) -> Elements:
-    return tuple(element for element in elements if element.kind not in (Kind.TABLE, Kind.CONSTRAINT))
-
-
 def labels(elements: Elements) -> set[str]:
     """Their names in `storage.integrity.clauses`."""
-    return {label(element.kind, element.id) for element in _stored(elements)}
+    return {
+        label(element.kind, element.id) for element in elements if element.kind not in (Kind.TABLE, Kind.CONSTRAINT)
+    }
 
 
 # Fill
@@ -227,7 +225,11 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
         if state_of(newest, element) is not State.ABSENT:
             public = with_state(public, element, State.PUBLIC)
         if element.kind is Kind.PLACEMENT:
-            public = _read_there(public, element)
+            placements = (
+                replace(one, state=State.WRITE_ONLY) if one.state is State.PUBLIC and one.id != element.id else one
+                for one in public.placements
+            )
+            public = replace(public, placements=tuple(placements))
     world.untidy |= labels(elements)
     has_rules = any(element.kind is Kind.CONSTRAINT for element in elements)
     if public.placement != newest.placement:  # then the copy left behind says what the new one lacks
@@ -236,24 +238,11 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
     before = {one.why for one in consistency.violations(world, table, newest)} if has_rules else set()
     is_one = _is_about(public, elements)
     found = consistency.violations(world, table, public.next_version())
-    judged = (one if is_one(one.key) else _as_rule(one) for one in found)
+    # A row without a value of a future NOT NULL column breaks that rule; once it is public, C2 says so.
+    judged = (one if is_one(one.key) else replace(one, clause="C6") if one.clause == "C2" else one for one in found)
     return [
         str(one) for one in judged if is_one(one.key) or (has_rules and one.clause == "C6" and one.why not in before)
     ]
-
-
-def _read_there(descriptor: Descriptor, element: Element) -> Descriptor:
-    """The version in which this placement is read, and the other one is a copy."""
-    placements = (
-        replace(one, state=State.WRITE_ONLY) if one.state is State.PUBLIC and one.id != element.id else one
-        for one in descriptor.placements
-    )
-    return replace(descriptor, placements=tuple(placements))
-
-
-def _as_rule(one: Violation) -> Violation:
-    """A row without a value of a future NOT NULL column breaks that rule; once it is public, C2 says so."""
-    return replace(one, clause="C6") if one.clause == "C2" else one
 
 
 def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], bool]:

@@ -167,8 +167,9 @@ class Routers:
             if one.verb == "delete":
                 self.acknowledged.gone(meant.table_id, one.row.key)
             elif set(request.rows[one.index].values) <= {column.name for column in meant.public_columns}:
-                done = Done(request.number, meant.version, _not_of_key(meant, request.rows[one.index]))
-                self.acknowledged.done(meant.table_id, one.row.key, done)
+                key = {column.name for column in meant.key_columns}
+                values = {name: value for name, value in request.rows[one.index].values.items() if name not in key}
+                self.acknowledged.done(meant.table_id, one.row.key, Done(request.number, meant.version, values))
 
     def refusal(self, descriptor: Descriptor) -> Refusal | None:
         """The refusal of a version by the first storage that refuses it (T2), or None."""
@@ -323,19 +324,12 @@ class Routers:
                 case reloads.Wake():
                     woken.append(effect)
         for wake in woken:
-            self._woken(self.requests[wake.request], wake)
-
-    def _woken(self, request: LabRequest, wake: reloads.Wake) -> None:
-        if wake.outcome is Outcome.NEWER:
-            self.counts["retries"] += 1
-            self._plan(request)
-        else:
-            self._give_up(request, wake.cause or Sentence(wake.outcome.value))
-
-
-def _not_of_key(descriptor: Descriptor, asked: RowRequest) -> Mapping[str, str | None]:
-    key = {column.name for column in descriptor.key_columns}
-    return {name: value for name, value in asked.values.items() if name not in key}
+            request = self.requests[wake.request]
+            if wake.outcome is Outcome.NEWER:
+                self.counts["retries"] += 1
+                self._plan(request)
+            else:
+                self._give_up(request, wake.cause or Sentence(wake.outcome.value))
 
 
 def _values(descriptor: Descriptor, asked: RowRequest) -> list[str | None]:

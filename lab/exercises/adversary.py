@@ -126,18 +126,13 @@ def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
     nodes = {node.name for node in shown.cluster.nodes}
     ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()
     if ahead and ahead[0].partition(".")[0] in nodes:
-        return _whole(ahead)
+        node, _, verb = ahead[0].partition(".")
+        if verb != "begin":
+            return (ahead[0],)
+        own = [step for step in ahead if step.partition(".")[0] == node]
+        statement = tuple(own[:STATEMENT_STEPS])
+        return statement if len(statement) == STATEMENT_STEPS and WRITE.fullmatch(statement[2]) else (ahead[0],)
     return _by_chance(start, random.Random(seed))
-
-
-def _whole(ahead: Sequence[str]) -> tuple[str, ...]:
-    """The first move of a way: a statement with all its steps, though others may interrupt them."""
-    node, _, verb = ahead[0].partition(".")
-    if verb != "begin":
-        return (ahead[0],)
-    own = [step for step in ahead if step.partition(".")[0] == node]
-    statement = tuple(own[:STATEMENT_STEPS])
-    return statement if len(statement) == STATEMENT_STEPS and WRITE.fullmatch(statement[2]) else (ahead[0],)
 
 
 def _by_chance(start: Start, chance: random.Random) -> tuple[str, ...]:

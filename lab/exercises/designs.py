@@ -124,8 +124,12 @@ def judge_design(
         found = verdict.answer(order_in(task, written), budget=budget, watch=watch)
         return judgement_of_order(task, written, found)
     if task.grammar == "states":
-        return _judge_states(task, written, budget, watch)
-    return _judge_plan(task, written, budget, watch)
+        model = model_of_states(task, written)
+        explored = lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch)  # noqa: E731
+        return _judged(task, written[1:], (), explored)
+    plan = written_plan(task, written)
+    faults = tuple({str(fault): fault.text for fault in find_faults(plan)}.values())
+    return _judged(task, written, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
 def written_in(task: Design, lines: Sequence[str]) -> Written:
@@ -170,13 +174,6 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
     return Judgement(Outcome.WRONG, clauses=clauses, steps=found.steps, story=tuple(line.text for line in shown.trace))
 
 
-def _judge_states(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
-    """The work between the versions is that of a plan by hand."""
-    model = model_of_states(task, lines)
-    explored = lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch)  # noqa: E731
-    return _judged(task, lines[1:], (), explored)
-
-
 def model_of_states(task: Design, lines: Sequence[str]) -> Model:
     """Raises `Malformed`."""
     try:
@@ -188,12 +185,6 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
         ends: Values = {"first": task.solution[0], "last": task.solution[-1]}
         raise Malformed(Text("the first version is {first}, the last one {last}", ends))
     return model
-
-
-def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
-    plan = written_plan(task, lines)
-    faults = tuple({str(fault): fault.text for fault in find_faults(plan)}.values())
-    return _judged(task, lines, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
 def _judged(

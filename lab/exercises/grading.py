@@ -68,7 +68,12 @@ def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | N
 def _graded(screen: Screen, answer: Mapping[str, Any], judgement: Judgement | None) -> Grade:
     match screen.task:
         case Predict() as task:
-            return _predicted(task, screen.start, answer)
+            answered = ANSWERS[task.form](task, answer)
+            right = right_answer(task, screen.start)
+            outcome = Outcome.UNKNOWN if right == "" else Outcome.RIGHT if answered == right else Outcome.WRONG
+            return Grade(
+                outcome, reveal=None if screen.start is None else reveal_of(task, screen.start), given=answered
+            )
         case Reach() as task:
             return _reached(task, _need_start(screen), answer)
         case Explain() as task:
@@ -112,13 +117,6 @@ def _choice(task: Predict, observed: Observed) -> str:
     """The choice that stands for this; "" if none does."""
     found = [name for name, value in task.values.items() if value == observed]
     return found[0] if len(found) == 1 else ""
-
-
-def _predicted(task: Predict, start: Start | None, answer: Mapping[str, Any]) -> Grade:
-    answered = ANSWERS[task.form](task, answer)
-    right = right_answer(task, start)
-    outcome = Outcome.UNKNOWN if right == "" else Outcome.RIGHT if answered == right else Outcome.WRONG
-    return Grade(outcome, reveal=None if start is None else reveal_of(task, start), given=answered)
 
 
 def reveal_of(task: Predict, start: Start) -> Start:

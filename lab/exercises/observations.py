@@ -122,14 +122,6 @@ def _entries(shown: Shown) -> Iterator[str]:
             yield f"{'tombstone' if pair.is_tombstone else 'entry'} {indexed}→r{pair.row}"
 
 
-def _pairs(shown: Shown, _: re.Match[str]) -> Observed:
-    return frozenset(pair_names(shown))
-
-
-def _entries_only(shown: Shown, _: re.Match[str]) -> Observed:
-    return frozenset(_entries(shown))
-
-
 def _found(shown: Shown, match: re.Match[str]) -> Observed:
     for probe in shown.probe:
         if probe.version == int(match[2]) and probe.query.endswith(PROBED_VALUE):
@@ -140,29 +132,9 @@ def _found(shown: Shown, match: re.Match[str]) -> Observed:
     raise BadQuestion(f"version {match[2]} is not in force at the end, or has no column a")
 
 
-def _clauses(shown: Shown, _: re.Match[str]) -> Observed:
-    return frozenset(f"{verdict.clause}@v{verdict.version}" for verdict in shown.verdicts)
-
-
-def _damage(shown: Shown, _: re.Match[str]) -> Observed:
-    return frozenset(verdict.clause for verdict in shown.verdicts if verdict.severity is Severity.DAMAGE)
-
-
-def _taken(shown: Shown, _: re.Match[str]) -> Observed:
-    return "no" if shown.refused else "yes"
-
-
 def public_elements(shown: Shown) -> frozenset[str]:
     newest = max(shown.cluster.versions, key=lambda version: version.number)
     return frozenset(element.name for element in newest.elements if element.state == State.PUBLIC.value)
-
-
-def _public(shown: Shown, _: re.Match[str]) -> Observed:
-    return public_elements(shown)
-
-
-def _lost(shown: Shown, _: re.Match[str]) -> Observed:
-    return len(shown.cluster.messages)
 
 
 def _seconds(shown: Shown, _: re.Match[str]) -> Observed:
@@ -172,23 +144,21 @@ def _seconds(shown: Shown, _: re.Match[str]) -> Observed:
 
 
 OF_SESSION: Mapping[str, Callable[[Shown, re.Match[str]], Observed]] = {
-    "pairs": _pairs,
-    "entries": _entries_only,
+    "pairs": lambda shown, _: frozenset(pair_names(shown)),
+    "entries": lambda shown, _: frozenset(_entries(shown)),
     r"found by (table|index) under v(\d+)": _found,
-    "clauses": _clauses,
-    "damage": _damage,
-    "taken": _taken,
-    "public elements": _public,
-    "lost messages": _lost,
+    "clauses": lambda shown, _: frozenset(f"{verdict.clause}@v{verdict.version}" for verdict in shown.verdicts),
+    "damage": lambda shown, _: frozenset(
+        verdict.clause for verdict in shown.verdicts if verdict.severity is Severity.DAMAGE
+    ),
+    "taken": lambda shown, _: "no" if shown.refused else "yes",
+    "public elements": lambda shown, _: public_elements(shown),
+    "lost messages": lambda shown, _: len(shown.cluster.messages),
     "seconds": _seconds,
 }
 
 
 # About rules
-
-
-def _order(match: re.Match[str], _: Mapping[str, Parameter]) -> Observed:
-    return " ".join(order_of(match[1]))
 
 
 def order_of(name: str) -> tuple[str, ...]:
@@ -228,14 +198,13 @@ def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
 def _waited(asks: str, start: Start) -> int:
     """Cached: it takes many replays."""
     if match := re.fullmatch(r"seconds until v(\d+)", asks):
-        return _seconds_until(start, _published(int(match[1])), does=("step",))
+        version = int(match[1])
+        return _seconds_until(
+            start, lambda shown: any(one.number >= version for one in shown.cluster.versions), does=("step",)
+        )
     if match := re.fullmatch(r"seconds until (n\d+) leases v(\d+)", asks):
         return _seconds_until(start, _leases(match[1], int(match[2])), does=())
     raise BadQuestion(f"{asks!r} is no question; questions are: {', '.join(QUESTIONS)}")
-
-
-def _published(version: int) -> Callable[[Shown], bool]:
-    return lambda shown: any(one.number >= version for one in shown.cluster.versions)
 
 
 def _leases(node: str, version: int) -> Callable[[Shown], bool]:
@@ -271,19 +240,11 @@ def ask_explorer(start: Start, clauses: tuple[str, ...]) -> str:
     return ask(question, budget=BUDGET).verdict.value
 
 
-def _reloads(match: re.Match[str], _: Mapping[str, Parameter]) -> Observed:
-    return routers.reloads_for(int(match[1]))
-
-
-def _steps_of_request(_: re.Match[str], __: Mapping[str, Parameter]) -> Observed:
-    return " ".join(routers.named_steps(routers.way_of_request()))
-
-
 OF_NOTHING: Mapping[str, Callable[[re.Match[str], Mapping[str, Parameter]], Observed]] = {
-    r"order of ([a-z0-9-]+)": _order,
+    r"order of ([a-z0-9-]+)": lambda match, _: " ".join(order_of(match[1])),
     "next edition": _next_edition,
-    r"reloads for (\d{1,2}) requests": _reloads,
-    "steps of a request": _steps_of_request,
+    r"reloads for (\d{1,2}) requests": lambda match, _: routers.reloads_for(int(match[1])),
+    "steps of a request": lambda _, __: " ".join(routers.named_steps(routers.way_of_request())),
 }
 
 QUESTIONS = (

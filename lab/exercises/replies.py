@@ -61,7 +61,8 @@ def keys_for(task: Task | None, answered: Mapping[str, Any]) -> list[str]:
             return [f"answer {given}"]
         case Form.MATCH:
             assert isinstance(right, Mapping)
-            return [f"answer {item.id}" for item in task.items if _of(given).get(item.id) != right[item.id]]
+            answers = given if isinstance(given, Mapping) else {}
+            return [f"answer {item.id}" for item in task.items if answers.get(item.id) != right[item.id]]
         case Form.PAIRS:
             assert isinstance(right, frozenset)
             return [f"answer {one}" for one in task.options if (one in _all(given)) != (one in right)]
@@ -88,10 +89,6 @@ def _is_less(given: object, right: Answer) -> bool:
 def _minutes(time: object) -> int:
     hours, _, minutes = str(time).partition(":")
     return int(hours) * 60 + int(minutes or 0)
-
-
-def _of(given: object) -> Mapping[str, str]:
-    return given if isinstance(given, Mapping) else {}
 
 
 def _all(given: object) -> Sequence[str]:

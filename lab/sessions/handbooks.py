@@ -212,8 +212,12 @@ def after(company: Company, day: Day, step: str) -> Day:
             raise Impossible(
                 Text("{person} uses edition {number} already", {"person": PEOPLE[at], "number": day.newest})
             )
-        return replace(day, uses=_with(day.uses, at, day.newest))
-    return _written(company, day, at, _place(words[1]))
+        return replace(day, uses=(*day.uses[:at], day.newest, *day.uses[at + 1 :]))
+    receiver = _place(words[1])
+    by = company.editions[day.uses[at] - 1].sends
+    is_lost = not by & company.editions[day.uses[receiver] - 1].reads
+    message = Written(PEOPLE[at], PEOPLE[receiver], by, day.uses[receiver], is_lost)
+    return replace(day, written=(*day.written, message))
 
 
 def _posted(company: Company, day: Day) -> Day:
@@ -241,23 +245,12 @@ def _later(company: Company, day: Day) -> Day:
     return replace(day, min=now, uses=uses)
 
 
-def _written(company: Company, day: Day, sender: int, receiver: int) -> Day:
-    by = company.editions[day.uses[sender] - 1].sends
-    is_lost = not by & company.editions[day.uses[receiver] - 1].reads
-    message = Written(PEOPLE[sender], PEOPLE[receiver], by, day.uses[receiver], is_lost)
-    return replace(day, written=(*day.written, message))
-
-
 def _place(name: str) -> int:
     return [person.lower() for person in PEOPLE].index(name)
 
 
 def _names(people: Sequence[str]) -> str | Text:
     return people[0] if len(people) == 1 else Text("{one} and {other}", {"one": people[0], "other": people[1]})
-
-
-def _with(uses: tuple[int, ...], at: int, edition: int) -> tuple[int, ...]:
-    return (*uses[:at], edition, *uses[at + 1 :])
 
 
 # The judge
@@ -353,7 +346,10 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
         try:
             days.append(after(company, days[-1], step))
         except Impossible as impossible:
-            refused = Refused(number, step, _label(company, days[-1], step), impossible.why)
+            day = days[-1]
+            offer = next((one for one in _offers(company, day) if one.id == step), None)
+            label = Text("{step}", {"step": step}) if offer is None else step_text(offer.actor, offer.label)
+            refused = Refused(number, step, label, impossible.why)
             break
     here = len(days) - 1 if at is None else max(0, min(at, len(days) - 1))
     taken = list(zip(steps, pairwise(days), strict=False))
@@ -389,12 +385,6 @@ def _offers(company: Company, day: Day) -> Iterator[Offer]:
             yield Offer(step, _person(who), to, (step,), why_not, is_statement=True)
 
 
-def _label(company: Company, day: Day, step: str) -> Text:
-    """A step in words; an unknown name stays as it is."""
-    offer = next((one for one in _offers(company, day) if one.id == step), None)
-    return Text("{step}", {"step": step}) if offer is None else step_text(offer.actor, offer.label)
-
-
 def _person(name: str) -> str:
     return PEOPLE[_place(name)]
 
@@ -411,7 +401,10 @@ def _cluster(company: Company, day: Day) -> Cluster:
         ),
         pairs=(),
         plan=tuple(
-            PlanStep(_edition(number, one), "now" if number in in_use else "done" if number < day.newest else "ahead")
+            PlanStep(
+                Text("edition {number}: {handbook}", {"number": number, "handbook": one.text}),
+                "now" if number in in_use else "done" if number < day.newest else "ahead",
+            )
             for number, one in enumerate(company.editions, 1)
         ),
         messages=tuple(
@@ -420,10 +413,6 @@ def _cluster(company: Company, day: Day) -> Cluster:
         ),
         clock_s=None if company.agreed_min is None else day.min * 60.0,
     )
-
-
-def _edition(number: int, one: Handbook) -> Text:
-    return Text("edition {number}: {handbook}", {"number": number, "handbook": one.text})
 
 
 def _lost_words(message: Written) -> Text:

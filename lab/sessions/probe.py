@@ -24,7 +24,7 @@ from nodes.sql.conditions.access_paths import Range, access
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import readable_columns
-from storage.pairs import StoredRow, name_of, rows_of
+from storage.pairs import name_of, rows_of
 
 HOLE = "∅"
 
@@ -41,7 +41,8 @@ def probes(
     `first_value`."""
     if described.state is not State.PUBLIC:
         return
-    rows = _rows(described, storages)
+    pairs = sorted((pair for held in storages for pair in held.items()), key=_key)
+    rows = {row.key: row for row in rows_of(described, described.placement, pairs)}
     column = value_column(described)
     key = names.words.get(PARENT_KEY if described.name == PARENT_TABLE else KEY, KEY)
     select = f"SELECT {key} FROM {names.word(described.name)}"
@@ -58,13 +59,11 @@ def probes(
         if not ways:
             yield Probe(described.version, query, by_table, None)
         for ranges in ways:
-            led_to = _entries(described, storages, ranges)
-            yield Probe(described.version, query, by_table, tuple(_led_to(key, found) for key in led_to))
-
-
-def _rows(described: Descriptor, storages: Sequence[Pairs]) -> dict[bytes, StoredRow]:
-    pairs = sorted((pair for held in storages for pair in held.items()), key=_key)
-    return {row.key: row for row in rows_of(described, described.placement, pairs)}
+            live = sorted((key, value) for pairs in storages for key, value in pairs.items() if value is not None)
+            entries = [(key, value) for key, value in live if any(low <= key < high for low, high in ranges)]
+            led_to = [name_of(described, key).row_key or value for key, value in entries]
+            by_index = tuple(_number(key) if key in found else f"{_number(key)} {HOLE}" for key in led_to)
+            yield Probe(described.version, query, by_table, by_index)
 
 
 @lru_cache(maxsize=1024)
@@ -75,17 +74,6 @@ def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | 
     condition = compiled(described, f'"#{column.id}" {test}')
     way = access(replace(described, indexes=(index,)), [condition], Context(), storages=1, buckets=BUCKETS)
     return None if way.index is None else way.ranges
-
-
-def _entries(described: Descriptor, storages: Sequence[Pairs], ranges: Sequence[Range]) -> list[bytes]:
-    """The K(r) of the live entries within these ranges, in the index's order."""
-    live = sorted((key, value) for pairs in storages for key, value in pairs.items() if value is not None)
-    entries = [(key, value) for key, value in live if any(low <= key < high for low, high in ranges)]
-    return [name_of(described, key).row_key or value for key, value in entries]
-
-
-def _led_to(key: bytes, rows: dict[bytes, StoredRow]) -> str:
-    return _number(key) if key in rows else f"{_number(key)} {HOLE}"
 
 
 def _number(key: bytes) -> str:

@@ -86,7 +86,7 @@ class Drawing:
         return Cluster(
             tuple(self._versions()),
             tuple(map(self._node, map(str, self.plain.names), self.config.nodes)),
-            tuple(self._pairs()),
+            tuple(pairs.drawn(self._held(self.config), self._held(self.before), self._pair)),
             tuple(self._plan()),
             tuple(self._messages()),
         )
@@ -176,9 +176,6 @@ class Drawing:
 
     # Pairs
 
-    def _pairs(self) -> Iterator[Pair]:
-        return pairs.drawn(self._held(self.config), self._held(self.before), self._pair)
-
     def _held(self, config: Config) -> dict[pairs.Slot, bytes | None]:
         storages = self.effects.known[config.contents].pairs
         return {(home, key): value for home, items in enumerate(storages) for key, value in items}
@@ -186,11 +183,14 @@ class Drawing:
     def _pair(self, found: pairs.Found) -> Pair:
         name, at = self.effects.name_of(found.key), self._table_of(found.key)
         owner, value, sort = found.owner(name), found.value, pairs.sort_of(name)
+        row = "" if owner is None else _value(owner)
+        if row and self.model.foreign_key and at == PARENT:
+            row = self.names.value(row)
         return Pair(
             f"{found.storage + 1}.{found.key.hex()}",
             self.tables[at],
             found.storage + 1,
-            "" if owner is None else self._row_words(at, owner),
+            row,
             sort,
             self._key_words(name),
             "" if value is None or sort != "value" else self.names.value(_value(value)),
@@ -200,9 +200,6 @@ class Drawing:
             unseen_by=tuple(one.version for one in self.in_force[at] if not pairs.contains(one, name)),
             is_new=self.model.has_placements and name.placement == NEW,
         )
-
-    def _row_words(self, at: int, row: bytes) -> str:
-        return self.names.value(_value(row)) if self.model.foreign_key and at == PARENT else _value(row)
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
         """True for an orphan entry, and for a value that refers to no row."""

@@ -106,16 +106,12 @@ def fault_text(why: str) -> Text:
     """A fault without a page's text stays in English."""
     if not isinstance(why, Sentence):
         return Text("{why}", {"why": why})
-    values, template = _values(why), _innermost(why).template
+    inner = why.values.get("why")
+    innermost = inner if why.template == "{offender} {why}" and isinstance(inner, Sentence) else why
+    values, template = _values(why), innermost.template
     if template == TOMBSTONE:
         return Text((OF_INDEX if "index" in values else OF_ROW).template, values)
     return Text(TEXTS[template].template, values) if template in TEXTS else Text("{why}", {"why": str(why)})
-
-
-def _innermost(why: Sentence) -> Sentence:
-    """The sentence behind the offender."""
-    inner = why.values.get("why")
-    return inner if why.template == "{offender} {why}" and isinstance(inner, Sentence) else why
 
 
 def _values(why: Sentence) -> dict[str, str | int | Text]:

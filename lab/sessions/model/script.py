@@ -10,7 +10,7 @@ found by doing them: only the cluster knows how many steps its worker takes to t
 refuses, such as a transaction on a table that is not public, raises `NoSentence`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from catalog.elements import State, TableId
 from changes.executor import events
@@ -109,7 +109,10 @@ class Lines:
         if step[0] in self.plain.names:
             self._node(str(step[0]), step)
         elif step[0] == "given":
-            self._given(step[1:])
+            values = step[1:]
+            for (insert, row), value in zip(self.plain.effects.subjects, values, strict=True):
+                if value != "-":
+                    self._write("n1", (insert, row, int(str(value))))
         elif step[0] == "fill":
             self._fill(step)
         elif step[0] == "cancel":
@@ -149,11 +152,6 @@ class Lines:
         if self.lab.world.control.newest(table).state is not State.ABSENT:
             self._do(f"{name}: take {self._name(table)} fresh")
             self._do(f"{name}: give {self._name(table)}")
-
-    def _given(self, values: Sequence[object]) -> None:
-        for (insert, row), value in zip(self.plain.effects.subjects, values, strict=True):
-            if value != "-":
-                self._write("n1", (insert, row, int(str(value))))
 
     def _write(self, name: str, statement: Statement) -> None:
         what, row, other = statement

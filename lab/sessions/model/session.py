@@ -87,7 +87,10 @@ class Machine:
         for number, name in enumerate(steps):
             taken = position.taken.get(name) or self._take(position, name)
             if isinstance(taken, Reason):
-                return positions, lines, Refused(number, name, self._label(position.config, name), taken.text)
+                step = self._steps(position.config).get(name) or self._every_step.get(name)
+                unknown = Text("{step}", {"step": name})
+                label = unknown if step is None else step_text(actor_of(step), label_of(self.plain, step))
+                return positions, lines, Refused(number, name, label, taken.text)
             position = taken.after
             positions.append(position)
             lines.append(taken.line)
@@ -100,11 +103,6 @@ class Machine:
             faults = tuple(dict.fromkeys((*self.plain.faults(config), *self.plain.too_many_versions(config))))
             found = self.positions[config] = Position(config, faults, newest, severities_of(faults, newest))
         return found
-
-    def _label(self, config: Config, name: str) -> Text:
-        """A step in words; an unknown name stays as it is."""
-        step = self._steps(config).get(name) or self._every_step.get(name)
-        return Text("{step}", {"step": name}) if step is None else step_text(actor_of(step), label_of(self.plain, step))
 
     @cached_property
     def _every_step(self) -> dict[str, Step]:

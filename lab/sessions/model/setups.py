@@ -243,7 +243,7 @@ def _index(states: str) -> Callable[[Mapping[str, Value]], Model]:
 
 
 def _element(kind: Kind, **sizes: int) -> Callable[[Mapping[str, Value]], Model]:
-    return lambda values: Model(kind, _stages_of(values), **sizes)  # type: ignore[arg-type]
+    return lambda values: Model(kind, tuple(stage_named(text) for text in str(values["states"]).split(",")), **sizes)  # type: ignore[arg-type]
 
 
 def _built_in(name: str) -> Callable[[Mapping[str, Value]], Model]:
@@ -325,10 +325,6 @@ def model_parameter(model: Model) -> str:
     always = ("kind", "also", "road", *(name for name, value in linked.items() if value))
     body = {name: value for name, value in model.to_json().items() if name in always or value != usual.get(name)}
     return json.dumps(body, separators=(",", ":"))
-
-
-def _stages_of(values: Mapping[str, Value]) -> tuple[tuple[object, ...], ...]:
-    return tuple(stage_named(text) for text in str(values["states"]).split(","))
 
 
 def _without(model: Model, left_out: frozenset[str]) -> Model:

@@ -61,7 +61,7 @@ class Drawing:
         return Cluster(
             tuple(self._versions()),
             tuple(self._node(node) for _, node in sorted(self.world.nodes.items())),
-            tuple(self._pairs()),
+            tuple(pairs.drawn(held_by(self.lab), self.before, self._pair)),
             tuple(self._plan()),
             (*(self._message(at, one) for at, one in enumerate(self.world.messages)), *self._requests()),
             self.world.now,
@@ -163,9 +163,6 @@ class Drawing:
             yield Message(f"reload of {node}", str(node), CATALOG, Text("asks which version is the newest"))
 
     # Pairs
-
-    def _pairs(self) -> Iterator[Pair]:
-        return pairs.drawn(held_by(self.lab), self.before, self._pair)
 
     def _pair(self, found: pairs.Found) -> Pair:
         widest = self._widest

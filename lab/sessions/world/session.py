@@ -117,7 +117,9 @@ class Machine:
             if after is None:
                 taken = self._take(SCENERY[setup], position, step)
                 if isinstance(taken, Text):
-                    return found, Refused(number, step, _label(SCENERY[setup], step), taken)
+                    known = next((line for line in SCENERY[setup].palette if line.text == step), None)
+                    label = Text("{step}", {"step": step}) if known is None else step_text(known.actor, known.label)
+                    return found, Refused(number, step, label, taken)
                 after = self._keep(key, taken)
             self.positions.move_to_end(key)
             position = after
@@ -205,12 +207,6 @@ def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused |
     setup.values(session)
     setup.check_left_out(session)
     return _machine.follow(setup.name, session.left_out, session.steps)
-
-
-def _label(scenery: Scenery, step: str) -> Text:
-    """A step in words; one outside of the palette stays as it is."""
-    known = next((line for line in scenery.palette if line.text == step), None)
-    return Text("{step}", {"step": step}) if known is None else step_text(known.actor, known.label)
 
 
 def _offered(position: Position, line: Line) -> Offer:
