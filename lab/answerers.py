@@ -1,7 +1,5 @@
-"""Questions that packages above the lab put into its queue: who answers each kind, and by which code.
-
-A package registers its kind when Django starts (`rollouts.apps`), so this module imports nothing that explores.
-"""
+"""Kinds of questions that packages above register for the lab's queue at start (`rollouts.apps`). Imports no
+explorer."""
 
 from __future__ import annotations
 
@@ -18,5 +16,5 @@ ANSWERERS: dict[str, tuple[Answerer, tuple[str, ...]]] = {}
 
 
 def answered_by(kind: str, answerer: Answerer, *, places: tuple[str, ...]) -> None:
-    """Take questions of this kind into the queue; `places` are its rules (`lab.explorer.fingerprint`)."""
+    """`places` are its rules (`lab.explorer.fingerprint`)."""
     ANSWERERS[kind] = (answerer, places)

@@ -11,7 +11,6 @@ class LabConfig(AppConfig):
     name = "lab"
 
     def ready(self) -> None:
-        """Proofs are about this code (`changes.proofs`), which names what they say; who signs in keeps their work."""
         from changes import proofs
         from lab import signals
         from lab.explorer.fingerprint import fingerprint

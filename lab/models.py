@@ -1,4 +1,4 @@
-"""Questions to the explorer that learners ask from the stage; how far they are in the chapters; courses they join."""
+"""Questions to the explorer, progress in chapters, courses, polls and replays."""
 
 from django.conf import settings
 from django.db import models
@@ -6,8 +6,6 @@ from django.db.models import Q
 
 
 class Question(models.Model):
-    """A question, who asked it, how far its search is, and its answer."""
-
     owner = models.CharField(max_length=80)
     key = models.CharField(max_length=64, db_index=True)
     """What is asked, under which rules: equal questions have one answer."""
@@ -34,7 +32,7 @@ class Question(models.Model):
 
 
 class Course(models.Model):
-    """Chapters that a teacher goes through with a class. Who knows its token may join while it is open."""
+    """Chapters that a teacher takes a class through. The token lets learners join while it is open."""
 
     name = models.CharField(max_length=100)
     chapters = models.JSONField()
@@ -85,8 +83,6 @@ class Membership(models.Model):
 
 
 class Progress(models.Model):
-    """A learner at a task: a person, a visitor without an account, or a member of a course (`lab.learning`)."""
-
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
     visitor = models.CharField(max_length=32, blank=True)
     member = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="progress")
@@ -129,17 +125,15 @@ class Progress(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """True if nothing of the task needs to be hidden any more."""
         return self.answered_at is not None or self.shown_at is not None
 
     @property
     def is_done(self) -> bool:
-        """True if the task counts as done: it was answered right, whatever came before."""
         return self.passed_at is not None
 
 
 class Attempt(models.Model):
-    """An answer: stored before what it was about is shown."""
+    """An answer: stored before its solution is shown."""
 
     progress = models.ForeignKey(Progress, on_delete=models.CASCADE, related_name="attempts")
     answer = models.JSONField()
@@ -158,7 +152,7 @@ class Attempt(models.Model):
 
 
 class Poll(models.Model):
-    """A question about a session on the stage; who knows its token may vote until it is revealed."""
+    """A question about a session on the stage; the token lets a browser vote until it is revealed."""
 
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     made_at = models.DateTimeField()
@@ -182,8 +176,6 @@ class Poll(models.Model):
 
 
 class Vote(models.Model):
-    """A browser's vote: a place among the poll's choices."""
-
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="votes")
     voter = models.CharField(max_length=80)
     choice = models.PositiveSmallIntegerField()
@@ -196,7 +188,7 @@ class Vote(models.Model):
 
 
 class Replay(models.Model):
-    """A trace that is carried out on live nodes (`lab.live.replays`): who asked, how far it is, what came of it."""
+    """A trace that is carried out on live nodes (`lab.live.replays`)."""
 
     owner = models.CharField(max_length=150)
     """The name of an account: a replay submits changes."""

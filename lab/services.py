@@ -1,12 +1,10 @@
-"""The queue of questions to the explorer: asked by many, answered one after the other by the lab's worker. Is there a
-way to break a session, and is a sequence that somebody wrote safe?
+"""The queue of questions to the explorer, answered one after the other by the lab's worker.
 
     page ──ask──► Question ──task──► worker: begin_next, report .. report, finish ──► Question ──► page
 
-The next question is that of whoever was served longest ago, so thirty learners wait for each other and not for one of
-them. A person has one open question: a new one stops the one before. An answer is kept under what was asked and the
-rules it was found with; who asks the same again has it at once, unless it was unknown. Who asks while it is searched
-for shares that search: it ends when nobody waits for it any more.
+The next question is that of the person served longest ago. A person has one open question: a new one stops the earlier.
+Answers are stored by question and rules; an equal question has it at once, unless it was unknown, or shares the running
+search, which ends when no question waits for it.
 """
 
 from __future__ import annotations
@@ -69,47 +67,45 @@ Json = dict[str, Any]
 
 
 def ask_kind(owner: str, kind: str, asked: Any) -> Question:
-    """A question of a kind of `lab.answerers`, as a question like others."""
+    """Asks a question of a kind of `lab.answerers`."""
     return _ask(owner, {kind: asked})
 
 
 def ask(owner: str, question: search.Question) -> Question:
-    """The question of this person, answered at once when it is known."""
     return _ask(owner, search.to_json(question))
 
 
 def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
-    """The judgement of what this person wrote, as a question like others. Raises `lab.exercises.designs.Malformed`."""
+    """Asks for the judgement of a design. Raises `lab.exercises.designs.Malformed`."""
     return _ask(owner, _body_of(task, lines))
 
 
 def _body_of(task: Design, lines: Sequence[str]) -> Json:
-    """A design as a question; an order of tiles is one that others ask, too. Raises `Malformed`."""
+    """A design as a question; equal orders of tiles are equal questions. Raises `Malformed`."""
     if task.grammar == "ladder":
         return {"order": designs.order_in(task, lines).to_json(), DESIGN: True}
     return designs.written_in(task, lines).to_json()
 
 
 def ask_order(owner: str, order: Order) -> Question:
-    """The explorer's verdict on an order of tiles, as a question like others: at once when it is kept."""
     return _ask(owner, {"order": order.to_json()})
 
 
 def kept_order(order: Order) -> verdict.Answered | None:
-    """The answer to an order, when it is kept."""
+    """The stored answer to an order."""
     found = _known(_key_of({"order": order.to_json()}))
     return None if found is None or "runs" not in found else verdict.answered_from_json(found)
 
 
 def prepare(order: Order, *, budget: Budget) -> None:
-    """Work out the answer to an order before anybody asks, and keep it until the rules change."""
+    """Stores the answer to an order beforehand, until the rules change."""
     body: Json = {"order": order.to_json()}
     found = verdict.answer(order, budget=budget).to_json()
     Question.objects.create(owner=PREPARED, key=_key_of(body), asked=body, asked_at=now(), answer=found)
 
 
 def unprepared(orders: Sequence[Order]) -> list[Order]:
-    """Those of `orders` that have no kept answer; answers under other rules are forgotten."""
+    """The orders without a stored answer; answers under other rules are deleted."""
     keys = {_key_of({"order": order.to_json()}): order for order in orders}
     prepared = Question.objects.filter(owner=PREPARED)
     prepared.exclude(key__in=keys).delete()
@@ -124,7 +120,6 @@ def asked_design(owner: str, pk: int, task: Design, lines: Sequence[str]) -> Que
 
 
 def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> designs.Judgement | None:
-    """The judgement of a design, when there is one."""
     if question.answer is None:
         return None
     if "runs" in question.answer:
@@ -133,7 +128,7 @@ def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> desi
 
 
 def _key_of(body: Json) -> str:
-    """Equal for equal questions, whoever asks: neither a session's names nor the mark of a design count."""
+    """Equal for equal questions: neither a session's names nor the mark of a design count."""
     named = search.regardless_of_names(body) if "session" in body else body
     regardless = {name: value for name, value in named.items() if name != DESIGN}
     places = PLACES + tuple(place for kind in body if kind in ANSWERERS for place in ANSWERERS[kind][1])
@@ -159,15 +154,12 @@ def _ask(owner: str, body: Json) -> Question:
 
 
 def stop(owner: str, pk: int) -> None:
-    """Stop a search, or take the question out of the queue. What is answered stays."""
+    """Stops a search, or takes the question out of the queue. An answer stays."""
     Question.objects.filter(pk=pk, owner=owner, answer__isnull=True).update(is_stopped=True)
 
 
 def shown(question: Question) -> Json:
-    """The question as its page draws it: waiting, running or done.
-
-    It may have joined a search that ended at that moment, which then gave it no answer: it takes the answer here.
-    """
+    """The question as its page draws it. Takes the answer here if the search it shared ended meanwhile."""
     body: Json = {"id": question.pk}
     if question.answer is None and not question.is_stopped and _runs(question):
         _answer_if_known(question)
@@ -185,7 +177,7 @@ def shown(question: Question) -> Json:
 
 
 def again_s(before: int) -> float:
-    """When a page should look again, in seconds: a class that waits looks often at its front only."""
+    """Seconds until a page looks again, longer for those behind."""
     return min(AGAIN_S + AGAIN_S_EACH * before, AGAIN_S_MAX)
 
 
@@ -193,10 +185,7 @@ def again_s(before: int) -> float:
 
 
 def begin_next() -> Question | None:
-    """The question that is to be answered next, begun with all that are equal; None when none waits.
-
-    May be called by several.
-    """
+    """The next question, begun with all equal ones; None without one. Several processes may call it."""
     for pk in _in_order():
         question = Question.objects.filter(pk=pk).first()
         if question is None or _answer_if_known(question):
@@ -214,13 +203,13 @@ def begin_next() -> Question | None:
 
 
 def report(question: Question, progress: Progress) -> bool:
-    """Store how far a search is; False when it shall stop: nobody waits for its answer any more."""
+    """Stores a search's progress; False if no question waits for its answer any more."""
     body = {"states": progress.states, "depth": progress.depth, "seconds": round(progress.seconds, 2)}
     return bool(_sharing(question).update(progress=body, looked_at=now()))
 
 
 def finish(question: Question, answer: Json) -> None:
-    """Store the answer, for all who share the search."""
+    """Stores the answer, for all that share the search."""
     Question.objects.filter(Q(pk=question.pk) | Q(pk__in=_sharing(question))).update(answer=answer)
 
 
@@ -247,7 +236,7 @@ def _runs(question: Question) -> bool:
 
 
 def _in_order() -> list[int]:
-    """Numbers of those that wait, first that of whoever was served longest ago, or never; visitors are one in this."""
+    """Waiting questions, first that of the person served longest ago, or never; visitors count as one person."""
     waiting = sorted(_waiting().values_list("asked_at", "pk", "owner"))
     share = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
     begun = Question.objects.filter(begun_at__isnull=False).annotate(share=share).values_list("share")
@@ -262,13 +251,12 @@ def _share_of(owner: str) -> str:
 
 
 def _known(key: str) -> Json | None:
-    """The answer to an equal question; None when there is none, or it was unknown."""
+    """The answer to an equal question, unless it was unknown."""
     answered = Question.objects.filter(key=key, answer__isnull=False).exclude(IS_UNKNOWN)
     return answered.values_list("answer", flat=True).first()
 
 
 def _answer_if_known(question: Question) -> bool:
-    """Give the question the answer that an equal one has; False when there is none, or it was unknown."""
     known = _known(question.key)
     if known is None:
         return False
@@ -278,7 +266,7 @@ def _answer_if_known(question: Question) -> bool:
 
 
 def _send_again(pk: int) -> None:
-    """Whoever looks may do it; of those who look at once, one does."""
+    """Of several pages that look at once, one sends the task."""
     too_old = now() - timedelta(seconds=SEND_EVERY_S)
     if Question.objects.filter(pk=pk, sent_at__lt=too_old).update(sent_at=now()):
         _send()
@@ -290,7 +278,7 @@ def _send() -> None:
 
 
 def _forget_oldest() -> None:
-    """Those that are closed: whoever waits for an answer finds it."""
+    """Only closed questions: a waiting page finds its answer."""
     newest = Question.objects.aggregate(newest=Max("pk"))["newest"] or 0
     closed = Q(answer__isnull=False) | Q(is_stopped=True)
     Question.objects.filter(closed, pk__lte=newest - KEPT_MAX).exclude(owner=PREPARED).delete()

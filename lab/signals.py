@@ -1,4 +1,4 @@
-"""Somebody signs in: what they did as a visitor is theirs now."""
+"""At sign-in a visitor's progress becomes the person's."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 @receiver(user_logged_in, dispatch_uid="lab.learning")
 def keep_progress(request: HttpRequest | None, user: User, **_: Any) -> None:
-    """Not every sign-in has a request: a command has none."""
+    """Sign-in by a command has no request."""
     from lab.learning import services  # the graders, which most processes never need
 
     session = getattr(request, "session", None)

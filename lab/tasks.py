@@ -1,8 +1,7 @@
 """Proofs of plans, and answers to questions: one at a time, in a process of their own, so that no change waits for one.
 
-Whoever asks for a proof gets "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take
-longer; it goes on for a while, because its answer is kept, and the page that asked shows it when it comes. The limits
-of the tasks themselves are for what follows a search that found something: making the counterexample short.
+A proof is "unknown" after two seconds (`changes.proofs`); the search goes on for a while, and its page shows the answer
+later. The tasks' own limits are for shortening a counterexample.
 """
 
 import logging
@@ -63,19 +62,18 @@ BEAT = {
 
 @shared_task
 def drop_old_sandboxes() -> None:
-    """Drop a sandbox whose hour is over."""
     sandbox.drop_one_that_is_over()
 
 
 @shared_task
 def end_lost_replays() -> None:
-    """End replays whose worker has died, so that their owners may ask again."""
+    """Ends replays whose worker has died."""
     replays.end_lost()
 
 
 @shared_task
 def note_who_holds() -> None:
-    """Note whose open transactions keep changes of sandboxes waiting."""
+    """Notes the owners of open transactions that block changes of sandboxes."""
     holding.note_who_holds()
 
 
@@ -86,7 +84,7 @@ def replay(pk: int) -> None:
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)
 def prove_plan(key: str) -> None:
-    """Answer the question `key` of `changes.proofs`."""
+    """Answers the question `key` of `changes.proofs`."""
     plan = proofs.begin(key)
     if plan is None:
         return
@@ -113,7 +111,7 @@ def prove_plan(key: str) -> None:
 
 @shared_task(soft_time_limit=QUESTION_S_MAX, time_limit=QUESTION_S_MAX + 5)
 def answer_next_question() -> None:
-    """Answer the question that is next in the queue: whoever asked has sent one of these for each."""
+    """Each question sends one of these."""
     question = services.begin_next()
     if question is None:
         return
@@ -141,7 +139,7 @@ def _unknown(why: Text) -> dict[str, Any]:
 
 
 def usual_plans() -> list[Plan]:
-    """A plan of every sort, each on the table that the one before leaves. Others differ from them in names only."""
+    """A plan of every sort, each on the tables that the earlier ones leave."""
     plans: list[Plan] = []
     table: Descriptor | None = None
     for statement in USUAL:
@@ -152,7 +150,7 @@ def usual_plans() -> list[Plan]:
 
 @shared_task(soft_time_limit=ORDERS_S_MAX, time_limit=ORDERS_S_MAX + 5)
 def prepare_orders() -> None:
-    """Work out orders of tiles before anybody asks for them; a few at a time, so that others get on."""
+    """A few at a time, so that other tasks run between."""
     began = time.monotonic()
     for order in services.unprepared(built_in.ORDERS):
         if time.monotonic() - began > ORDERS_S_EACH:
@@ -163,7 +161,7 @@ def prepare_orders() -> None:
 
 @worker_ready.connect
 def prepare_orders_soon(sender: object, **_: object) -> None:
-    """After each start: what is kept is left alone, so only a release has something to do."""
+    """After each start; existing answers stay."""
     if "lab@" in str(getattr(sender, "hostname", "")):
         sent(
             partial(prepare_orders.apply_async, countdown=ORDERS_AFTER_S, expires=ORDERS_EXPIRE_S, **ORDERS_SENT),
@@ -174,7 +172,7 @@ def prepare_orders_soon(sender: object, **_: object) -> None:
 
 @worker_ready.connect
 def prove_usual_plans(sender: object, **_: object) -> None:
-    """Before anybody asks, so that most who ask are answered at once. Known answers are not worked out again."""
+    """Most proofs are then stored when a user asks."""
     if "lab@" in str(getattr(sender, "hostname", "")):
         for plan in usual_plans():
             proofs.ask(plan)
@@ -183,5 +181,4 @@ def prove_usual_plans(sender: object, **_: object) -> None:
 
 @worker_process_init.connect
 def give_way(**_: object) -> None:
-    """Proofs can wait, statements and changes can't."""
     os.nice(NICENESS)

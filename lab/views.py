@@ -26,7 +26,6 @@ from lab.sessions.session import BadLink, BadSession, decode
 
 @require_GET
 def lab(request: HttpRequest) -> HttpResponse:
-    """The front page: where to begin, and famous anomalies to open."""
     setups = [setup for setup in described_setups() if setup["chapter"]]
     chapters = listed(request)
     context = {"section": "lab", "chapters": chapters, "cards": cards(), "setups": setups}
@@ -60,14 +59,11 @@ def stage(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def random_step(request: HttpRequest) -> HttpResponse:
-    """A session after one more step, picked here."""
     return _answered(lambda: random_answer(asked(body_of(request))))
 
 
 @require_POST
 def ask(request: HttpRequest) -> HttpResponse:
-    """A question to the explorer: it waits until others were served, unless its answer is known."""
-
     def asked_now() -> dict[str, Any]:
         found = question_in(body_of(request))
         made = services.ask(learner_of(request, named=True).owner, found.question)
@@ -78,20 +74,17 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def question(request: HttpRequest, pk: int) -> HttpResponse:
-    """One's own question as it is now."""
     return JsonResponse(worded(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
 @require_POST
 def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
-    """Stop one's own question; the answer is the question as it is then."""
     services.stop(learner_of(request).owner, pk)
     return JsonResponse(worded(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
 @require_POST
 def saving(request: HttpRequest) -> HttpResponse:
-    """The choices that would have saved a session."""
     return _answered(lambda: {"savings": savings_in(body_of(request))})
 
 
@@ -107,7 +100,7 @@ def _of_link(request: HttpRequest) -> dict[str, Any]:
 
 
 def _answered(work: Callable[[], dict[str, Any]]) -> JsonResponse:
-    """The answer that `work` gives; a mistake of the request in words, with 400."""
+    """A mistake of the request is answered in words, with 400."""
     try:
         return JsonResponse(work())
     except (BadRequest, BadSession) as problem:

@@ -1,18 +1,15 @@
-"""The picture of a handout: what a session came to, for paper in black and white.
+"""The picture of a handout: the end of a session, for paper in black and white.
 
     v1           v2                     versions, with the state of each element by pattern and by word
     [    ] absent [####] public         and the nodes that lease them
-     n1           n2
 
     n1   n2   publisher                 the steps, as in a sequence diagram
      ├────────►                   3     n2 commits as v2: + row 1 ..
 
-    row 1: not there  ◄─✗─  by_a: 1     the store, and what readers find, at the end
+    row 1: not there  ◄─✗─  by_a: 1     the store, and the rows that readers find, at the end
     ✗ Damage, C5 under v2: ..
 
-A pure function of what a session shows, and the same text for the same session. All strokes and letters take the
-colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit. The narrow one is as wide as a phone:
-words stand below their arrows, and entries below their rows.
+It takes the colour of the text around, and is as wide as a sheet of A4 at 0.25 mm a unit; the narrow one as a phone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,7 +78,7 @@ HATCHED = ("delete-only", "write-only")
 
 
 def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: bool = False) -> str:
-    """The drawing of a session at its position, with `say` for the words; `title` is its name to those who listen."""
+    """`say` words the texts; `title` is its name for screen readers."""
     drawing = _NarrowDrawing(shown, say) if is_narrow else _Drawing(shown, say)
     for part in (drawing.versions, drawing.trace, drawing.store, drawing.verdicts):
         drawing.parts += part()
@@ -94,7 +91,7 @@ def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: b
 
 
 class _Drawing:
-    """Grows downwards: `y` is the lower edge of what is drawn so far, `lower` that of the last box."""
+    """Grows downwards: `y` is the lower edge of the drawing so far, `lower` that of the last box."""
 
     width, on_a_line, prefix = WIDTH, ON_A_LINE, ""
     column: float = COLUMN
@@ -107,7 +104,7 @@ class _Drawing:
     # versions
 
     def versions(self) -> Iterator[str]:
-        """A column for each of the newest versions that were published."""
+        """A column for each of the newest published versions."""
         versions = [one for one in self.shown.cluster.versions if one.is_in_force or one.is_newest or one.elements]
         for at in range(0, len(versions), self.on_a_line):
             beside = versions[at : at + self.on_a_line]
@@ -171,7 +168,6 @@ class _Drawing:
         self.y += PAD
 
     def _lanes(self) -> list[str]:
-        """The nodes, and whatever else acts or is written to."""
         used = {lane for line in self.shown.trace for lane in (line.actor, line.to) if lane}
         nodes = {node.name for node in self.shown.cluster.nodes}
         known = [*self.shown.actors, CATALOG, STORE, *sorted(used)]
@@ -195,7 +191,7 @@ class _Drawing:
     # the store
 
     def store(self) -> Iterator[str]:
-        """Rows with the entries that lead to them, and holes where a row is not there or has no entry."""
+        """Rows with their entries, and holes for missing ones."""
         pairs = self.shown.cluster.present
         places = sorted({(pair.table, pair.row, pair.is_new) for pair in pairs})
         many = len({pair.table for pair in pairs}) > 1
@@ -266,7 +262,7 @@ class _Drawing:
     # what is broken, and what readers find
 
     def verdicts(self) -> Iterator[str]:
-        """A sentence for each clause that is broken, a step that was refused, and a query that finds two things."""
+        """A sentence for each broken clause, a refused step, and a query with two results."""
         for verdict in self.shown.verdicts:
             is_damage = verdict.severity is Severity.DAMAGE
             clause = CLAUSES.get(verdict.clause, verdict.clause)
@@ -350,7 +346,6 @@ class _NarrowDrawing(_Drawing):
         return f'<g class="row">{"".join(body)}</g>'
 
     def _entry_below(self, pair: Pair, bottom: float, *, is_there: bool) -> str:
-        """An entry with the arrow up to its row, or up to where there is none."""
         box = self._box(LANE, self._entry_words(pair), is_hatched=pair.is_tombstone)
         if pair.is_tombstone:
             return box

@@ -19,7 +19,7 @@ OF_A_CHANGE = ("step", "run", "create", "drop", "alter", "read ", "put ", "cance
 
 
 def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
-    """The counterexample of an answer; without one, a picture that says what was found."""
+    """The counterexample of an answer, or a picture of the verdict."""
     nodes = [f"n{number + 1}" for number in range(answer.model.nodes)]
     stores = NAMES if answer.model.foreign_key else (STORE,)
     events = [
@@ -34,7 +34,7 @@ def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
 
 
 def _store(stores: Sequence[str], steps: Sequence[Step]) -> str:
-    """The lane of the table that the last step is about; a commit is about what was written before it."""
+    """The lane of the last step's table; a commit is about the table written before it."""
     if len(stores) == 1:
         return stores[0]
     *before, last = steps
@@ -49,7 +49,7 @@ def _event(step: Step, sentence: str, store: str) -> Event:
 
 
 def picture_of_run(outcome: Outcome, commands: Sequence[str] = (), *, alone: bool = True) -> str:
-    """The events of a simulator's run, each with what the cluster said to it. `commands` come first."""
+    """The events of a simulator's run, each with its output. `commands` come first."""
     lab, events = Lab(), []
     for number, line in enumerate([*commands, *(event.line for event in outcome.happened)], 1):
         output, refused = played_lines(lab, line)
@@ -68,7 +68,7 @@ TO_THE_STORE = re.compile(r"\S+: (insert|update|delete|commit|late commit)\b")
 
 
 def _lane(line: str) -> tuple[str, str]:
-    """The lane that does it, and whether it goes to the store."""
+    """The lane that acts, and whether the arrow leads to the store."""
     node = NODE.match(line)
     if node is not None:
         return node.group(1), STORE if TO_THE_STORE.match(line) else ""

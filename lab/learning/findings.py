@@ -1,7 +1,5 @@
-"""Findings of a grade, as they are stored with the attempt: remarks in any language, and the session that is shown now.
-
-A page that is opened again, or after a hint, shows what it showed after the answer; nothing is graded a second time.
-"""
+"""Findings of a grade, as stored with the attempt, so that a page that is opened again shows them without grading
+again."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +12,6 @@ from lab.texts import Text
 
 
 def to_json(grade: Grade) -> dict[str, Any]:
-    """The remarks and the session of a grade."""
     reveal = grade.reveal
     session = (
         None
@@ -32,7 +29,6 @@ def to_json(grade: Grade) -> dict[str, Any]:
 
 
 def played_in(found: Mapping[str, Any]) -> Played | None:
-    """The run that answered; None where none was played."""
     return played_from_json(found["played"]) if found.get("played") else None
 
 
@@ -60,7 +56,6 @@ def remarks_in(found: Mapping[str, Any]) -> list[Text]:
 
 
 def reveal_in(found: Mapping[str, Any]) -> Start | None:
-    """The session that was to be shown; None where none was."""
     body = found.get("reveal")
     if body is None:
         return None

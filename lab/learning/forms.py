@@ -1,4 +1,4 @@
-"""A task as a form, and what comes back as an answer: plain fields, so that all but the stage works without scripts."""
+"""A task as a form of plain fields, and its answer: all but the stage works without scripts."""
 
 import json
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ANSWER_CHARS_MAX = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something that can be chosen, with its words (Markdown)."""
+    """Words are Markdown."""
 
     value: str
     text: str
@@ -34,7 +34,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A question of a task with what may be chosen: `name` is that of the form's field."""
+    """A question with its options: `name` is that of the form's field."""
 
     name: str
     label: str
@@ -42,7 +42,7 @@ class Field:
 
 
 def form_of(book: Book, screen: Screen, answered: dict[str, Any], game: Game | None = None) -> dict[str, Any]:
-    """The parts of a task's form, filled with what was answered last, or with a game; `sort` says how it is drawn."""
+    """The parts of a task's form, filled with the last answer, or with a game; `sort` says how it is drawn."""
     match screen.task:
         case Predict() as task:
             return _prediction(book, screen, task, answered)
@@ -90,7 +90,7 @@ def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, A
 
 
 def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
-    """The prediction in a few words (Markdown). It stays beside the run that answers it; "" for no prediction."""
+    """The prediction in a few words (Markdown), which stays beside its run; "" without one."""
     task = screen.task
     if not isinstance(task, Predict):
         return ""
@@ -108,7 +108,7 @@ def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
 
 
 def own_steps(screen: Screen, answered: dict[str, Any]) -> list[str]:
-    """The steps by which a learner reached the goal, in words; none where they are those of the solution."""
+    """The steps by which a learner reached the goal, in words; empty if they are the solution's."""
     task, start = screen.task, screen.start
     if not isinstance(task, Reach) or start is None:
         return []
@@ -141,7 +141,6 @@ def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, 
 
 
 def _clause(clause: str, chosen: str) -> Option:
-    """A clause with what it says, in the words of the stage."""
     return Option(clause, f"{named_clause(clause)}: {clause_words(clause)}", clause == chosen)
 
 
@@ -150,7 +149,7 @@ def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
 
 
 def _game(task: Survive, game: Game | None) -> dict[str, Any]:
-    """The learner's moves so far, and what they may do next."""
+    """The learner's moves so far, and the next ones."""
     assert game is not None, "a game is played where its screen is shown"
     return {
         "sort": "game",
@@ -167,7 +166,7 @@ def _game(task: Survive, game: Game | None) -> dict[str, Any]:
 
 
 def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
-    """The answer that a form brought; what of it is right, and even whether it is one, is for the grading to say."""
+    """The answer in a form, unchecked: grading does that."""
     match screen.task:
         case Predict(form=Form.PAIRS):
             return {"pairs": posted.getlist("pairs")}

@@ -1,8 +1,7 @@
-"""A learner: a person with an account, a visitor, whom only their browser's session knows, or a member of a course.
+"""A learner: a person with an account, a visitor known to their browser's session, or a member of a course.
 
-A visitor gets a name when there is something to keep, not before: a page that is only looked at leaves nothing behind.
-The name is in the session's data, not its key, because the key changes at sign-in.
-A member's work belongs to the course: it is kept apart from their own, and deleted with the course.
+A visitor gets a name when there is something to store. It is in the session's data, not its key, which changes at
+sign-in. A member's work belongs to the course: it is separate from their own, and deleted with the course.
 """
 
 import uuid
@@ -22,7 +21,7 @@ MEMBER = "lab_member"
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """A person by their id, a visitor by a name, or a member by theirs; nobody yet when all are empty."""
+    """A person by id, a visitor or a member by name; all empty: not known yet."""
 
     user_id: int | None = None
     visitor: str = ""
@@ -34,7 +33,7 @@ class Learner:
 
     @property
     def owner(self) -> str:
-        """The learner as one text, such as user:3; "" for nobody."""
+        """Such as user:3; "" if not known."""
         if self.member_id is not None:
             return f"member:{self.member_id}"
         if self.user_id is not None:
@@ -47,7 +46,7 @@ class Learner:
 
 
 def learner_of(user_id: int | None, session: MutableMapping[str, Any], *, named: bool = False) -> Learner:
-    """The learner of a browser's session; `named`: a visitor gets a name, because something is to be kept."""
+    """`named`: a visitor gets a name, because something is to be stored."""
     if user_id is not None:
         return Learner(user_id)
     if named and not session.get(VISITOR):

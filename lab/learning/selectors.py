@@ -11,14 +11,13 @@ Tasks = Mapping[str, Progress]
 
 
 def progress_in(learner: Learner, chapter: Chapter) -> Tasks:
-    """The learner's rows in a chapter."""
     if learner.is_nobody:
         return {}
     return {row.task: row for row in Progress.objects.filter(**learner.rows(), exercise=chapter.id)}
 
 
 def progress_everywhere(learner: Learner) -> Mapping[str, Tasks]:
-    """The learner's rows in every chapter, by the chapter's id."""
+    """By the chapter's id."""
     found: dict[str, dict[str, Progress]] = {}
     if not learner.is_nobody:
         for row in Progress.objects.filter(**learner.rows()):
@@ -27,25 +26,23 @@ def progress_everywhere(learner: Learner) -> Mapping[str, Tasks]:
 
 
 def last_attempt(progress: Progress | None) -> Attempt | None:
-    """The newest answer to a task."""
     if progress is None:
         return None
     return Attempt.objects.filter(progress=progress).order_by("-pk").first()
 
 
 def first_attempt(progress: Progress) -> Attempt:
-    """The first answer to a task that has one."""
     return Attempt.objects.filter(progress=progress).earliest("pk")
 
 
 def may_be_shown(screen: Screen, rows: Tasks) -> bool:
-    """True if what a prediction hides may be shown: an answer is stored, or it was asked to be shown."""
+    """True if a prediction's solution may be shown: an answer is stored, or the learner asked for it."""
     row = rows.get(screen.id)
     return not isinstance(screen.task, Predict) or (row is not None and row.is_open)
 
 
 def hides_something(screen: Screen, rows: Tasks) -> bool:
-    """True of a task whose solution its learner has not seen: not passed, not shown, and no answered prediction."""
+    """True for a task that is not passed, not shown, and no answered prediction."""
     if screen.task is None or isinstance(screen.task, Live):
         return False
     row = rows.get(screen.id)
@@ -56,13 +53,13 @@ def hides_something(screen: Screen, rows: Tasks) -> bool:
 
 
 def first_closed(chapter: Chapter, rows: Tasks) -> int:
-    """The number of the first screen that hides something still; those behind it are not shown either."""
+    """The number of the first screen that still hides something; the later ones are not shown either."""
     return next((at for at, one in enumerate(chapter.screens) if not may_be_shown(one, rows)), len(chapter.screens))
 
 
 def done_of(chapter: Chapter, rows: Tasks) -> tuple[int, int]:
-    """The number of tasks of a chapter that are passed, and of all. One on the real cluster counts once it is passed:
-    not everybody may submit changes, and nobody's chapter stays undone for that."""
+    """The passed tasks of a chapter, and all. One on the real cluster counts once it is passed: it needs
+    permissions."""
     passed = {task for task, row in rows.items() if row.is_done}
     tasks = [screen.id for screen in chapter.tasks if not isinstance(screen.task, Live) or screen.id in passed]
     return len(passed.intersection(tasks)), len(tasks)

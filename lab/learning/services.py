@@ -1,6 +1,6 @@
-"""Answers are graded and stored, hints and solutions given; at sign-in a visitor's progress becomes the person's.
+"""Grades and stores answers, gives hints and solutions; at sign-in a visitor's progress becomes the person's.
 
-answer ──grade──► Attempt stored ──commit──► Grade: only now what the answer was about may leave the server
+answer ──grade──► Attempt stored ──commit──► Grade: only now the solution may leave the server
 """
 
 import logging
@@ -34,10 +34,7 @@ LOOKED_AT_EVERY = 100
 def answer(
     learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, Any], judgement: Judgement | None = None
 ) -> tuple[Progress, Grade]:
-    """Grade an answer and store it. Raises `lab.exercises.grading.BadAnswer`, and stores nothing then.
-
-    `judgement`: of a design that was explored.
-    """
+    """Stores nothing if it raises `lab.exercises.grading.BadAnswer`. `judgement`: of an explored design."""
     graded = grade(screen, body, judgement=judgement)
     with transaction.atomic():
         progress = _locked(learner, chapter, screen)
@@ -61,7 +58,7 @@ def answer(
 
 
 def pass_live(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
-    """All that a task on the real cluster asks for is done. It stays passed, whatever is forgotten of the story."""
+    """A task on the real cluster is done. It stays passed when its events are deleted."""
     with transaction.atomic():
         progress = _locked(learner, chapter, screen)
         if progress.passed_at is None:
@@ -80,7 +77,7 @@ def take_hint(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
 
 
 def show_solution(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
-    """The solution on demand: marked so, and whatever the task hid may be shown."""
+    """The solution on demand, which marks the task."""
     with transaction.atomic():
         progress = _locked(learner, chapter, screen)
         progress.shown_at = progress.shown_at or now()
@@ -89,7 +86,7 @@ def show_solution(learner: Learner, chapter: Chapter, screen: Screen) -> Progres
 
 
 def take_over(user_id: int, session: Any) -> int:
-    """A visitor has signed in: what they did is theirs now. Returns how many tasks were taken over."""
+    """The number of tasks that a visitor who signed in took over."""
     visitor = str(session.pop(VISITOR, ""))
     if not visitor:
         return 0
@@ -100,7 +97,7 @@ def take_over(user_id: int, session: Any) -> int:
 
 
 def _take_over(progress: Progress, user_id: int) -> None:
-    """Move one task to a person, or into what they have of it already: passed once is passed."""
+    """Moves one task to a person, or into their own: passed once is passed."""
     own = _own(user_id, progress)
     if own is None:
         try:
@@ -124,7 +121,6 @@ def _take_over(progress: Progress, user_id: int) -> None:
 
 
 def _own(user_id: int, progress: Progress) -> Progress | None:
-    """The person's own row of the same task."""
     of_task = Progress.objects.filter(user_id=user_id, exercise=progress.exercise, task=progress.task)
     return of_task.select_for_update().first()
 
@@ -134,7 +130,7 @@ def _earlier(one: Any, other: Any) -> Any:
 
 
 def _locked(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
-    """The learner's row for a task, made when there is none, and nobody else's until the transaction ends."""
+    """The learner's row for a task, created if missing, locked until the transaction ends."""
     assert not learner.is_nobody, "a visitor is named before something is kept"
     of_task = learner.rows() | {"exercise": chapter.id, "task": screen.id}
     progress, is_new = Progress.objects.select_for_update().get_or_create(**of_task, defaults={"begun_at": now()})
@@ -144,17 +140,17 @@ def _locked(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
 
 
 def _keep_bounded(progress: Progress) -> None:
-    """Room for one more attempt: of many the second goes, so that the first one stays."""
+    """Drops the second attempt, so that the first one stays."""
     pks = list(Attempt.objects.filter(progress=progress).order_by("pk").values_list("pk", flat=True))
     if len(pks) >= ATTEMPTS_MAX:
         Attempt.objects.filter(pk__in=pks[1 : len(pks) - ATTEMPTS_MAX + 2]).delete()
 
 
 def _forget_visitors(visitor: str, row: int) -> None:
-    """Bound the rows of one visitor, the oldest first, and now and then those of all.
+    """Bounds the rows of one visitor, the oldest first, and now and then those of all.
 
-    Nobody comes back to rows of a browser session that is over. Of the others those go first whose visitors did least,
-    and of these the newest but this one: a flood of new visitors displaces itself, not those who were there before.
+    Rows of ended browser sessions go. Then the visitors with the fewest tasks, the newest but this one first, so that a
+    flood of new visitors displaces itself.
     """
     mine = Progress.objects.filter(visitor=visitor).order_by("-pk").values("pk")
     Progress.objects.filter(pk__in=mine[VISITOR_ROWS_MAX:]).delete()

@@ -1,8 +1,4 @@
-"""A chapter, screen by screen: text, stage, task, and what an answer reveals.
-
-Nothing of a screen leaves the server before what hides it is answered: neither the steps after a question, nor its
-right answer, nor hints and solutions that nobody has asked for.
-"""
+"""A chapter, screen by screen. Nothing that a task hides leaves the server before its answer is stored or asked for."""
 
 from __future__ import annotations
 
@@ -57,7 +53,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A screen of a chapter, and who looks at it."""
+    """A screen of a chapter, and its learner."""
 
     book: Book
     chapter: Chapter
@@ -78,19 +74,19 @@ class Place:
 
     @property
     def open_to(self) -> int:
-        """The number of the last screen that may be looked at."""
+        """The number of the last open screen."""
         return min(selectors.first_closed(self.chapter, self.rows), self.paced_to)
 
     @property
     def paced_to(self) -> int:
-        """The number of the last screen to which the class has come; `CLOSED` for none of this chapter."""
+        """The number of the last screen that the class has reached; `CLOSED` for none."""
         if self.course is None:
             return len(self.chapter.screens) - 1
         return last_open(pace_of(self.course), self.course.chapters, self.chapter)
 
 
 def listed(request: HttpRequest) -> list[dict[str, Any]]:
-    """All chapters as a list shows them, with what this learner has done of each."""
+    """All chapters with this learner's progress."""
     everything = selectors.progress_everywhere(learner_of(request))
     return [described(book, everything.get(book.folder, {})) for book in every_chapter()]
 
@@ -130,7 +126,6 @@ def screen(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
 @never_cache
 @require_POST
 def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
-    """Grade an answer and store it; the screen shows what it reveals."""
     place = _open_place(request, chapter_id, screen_id)
     body = answer_in(place.screen, request.POST)
     if not is_storable(body):
@@ -161,10 +156,7 @@ def reached_so_far(request: HttpRequest, chapter_id: str, screen_id: str) -> Htt
 
 
 def _search(place: Place, body: dict[str, Any], asked: str) -> Question | None:
-    """The search that judges a design, which waits in the queue of questions; None where nothing is to be explored.
-
-    Raises `BadAnswer` or `Malformed`.
-    """
+    """The search that judges a design; None if nothing is to be explored. Raises `BadAnswer`, `Malformed`."""
     task = place.screen.task
     if not isinstance(task, Design) or not needs_search(task):
         return None
@@ -220,7 +212,7 @@ def _place(request: HttpRequest, chapter_id: str, screen_id: str = "", *, named:
 
 
 def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
-    """A place where something is to be kept; it must be open to this learner."""
+    """A place that is open to this learner."""
     place = _place(request, chapter_id, screen_id, named=True)
     if place.at > place.open_to:
         raise Http404("this screen is not open yet")
@@ -257,7 +249,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
 
 
 def _stage(place: Place, found: Seen) -> dict[str, Any]:
-    """The session on the stage; the screen's own where that of a stored answer cannot be opened any more."""
+    """The session on the stage; the screen's own if that of a stored answer can no longer be opened."""
     assert found.stage is not None, place.screen.id
     try:
         answer = stage_answer(session_of(found.stage), found.at, found.stage.single_steps)
@@ -270,7 +262,7 @@ def _stage(place: Place, found: Seen) -> dict[str, Any]:
 
 
 def _is_about_people(chapter: Chapter) -> bool:
-    """Of people with handbooks, not of a database: words of the glossary mean something else there."""
+    """Chapter 0 has people with handbooks: words of the glossary mean something else there."""
     return any(screen.start is not None and screen.start.setup == handbooks.SETUP.name for screen in chapter.screens)
 
 
@@ -319,7 +311,6 @@ def _screens(place: Place) -> list[dict[str, Any]]:
 
 
 def _replies(place: Place, found: Seen) -> list[str]:
-    """Texts of the chapter that answer the last answer."""
     return (
         replies.texts_for(place.screen.task, found.answered, lambda key: text(place.book, f"{place.screen.id}.{key}"))
         if found.outcome
@@ -328,7 +319,7 @@ def _replies(place: Place, found: Seen) -> list[str]:
 
 
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
-    """The task as the page shows it: hints that were taken, the solution once it is due."""
+    """The task as the page shows it: hints taken, the solution if it is open."""
     screen, progress = place.screen, place.progress
     if screen.task is None:
         return None

@@ -1,4 +1,4 @@
-"""The base of the lab's commands: they need no database, and bad usage is one line and exit code 2."""
+"""The base of the lab's commands: no database, and bad usage is one line and exit code 2."""
 
 import sys
 from argparse import ArgumentParser
@@ -9,8 +9,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 
 class LabCommand(BaseCommand):
-    """A command without I/O beyond its files."""
-
     requires_system_checks: tuple[str, ...] = ()
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
@@ -25,7 +23,7 @@ class LabCommand(BaseCommand):
 
 
 def write_file(path: str | Path, text: str) -> None:
-    """Write a file that an option names. Raises `CommandError`."""
+    """Raises `CommandError`."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,10 +1,6 @@
-"""Planning time that each visitor may take: a bucket that fills again while they think.
+"""Planning time that each visitor may take, as a bucket that refills: 10 s of a processor at once, then a tenth of one.
 
-    10 s of a processor at once, then a tenth of one      plans of 50 ms: 120 a minute, without an end
-
-Statements of a visitor without an account are planned by the process that serves everybody's pages. Each text is short
-and answered at once, and one visitor's requests wait for each other (`schemalab.http.fair_queue`); without this, who
-sends them all day would keep a processor busy all day.
+The process that serves all pages plans statements of visitors without an account: one visitor must not keep it busy.
 """
 
 import math
@@ -21,7 +17,7 @@ VISITORS_MAX = 10_000
 
 
 class PlanningTimeUsed(Exception):
-    """A visitor has to wait `wait_s` seconds before the next statement is planned for them."""
+    """A visitor has to wait `wait_s` seconds before the next statement."""
 
     def __init__(self, wait_s: int) -> None:
         super().__init__(f"planning time is used: wait {wait_s} s")
@@ -30,19 +26,18 @@ class PlanningTimeUsed(Exception):
 
 @dataclass(slots=True)
 class Allowances:
-    """The time that each visitor has used; whoever asked longest ago is forgotten first. `now` is in seconds."""
+    """The time that each visitor has used, the oldest dropped first. `now` is in seconds."""
 
     _used: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
     """Seconds used, as of a moment."""
 
     def check(self, visitor: str, now: float) -> None:
-        """Raises `PlanningTimeUsed` until some of the time is there again."""
+        """Raises `PlanningTimeUsed`."""
         over_s = self.used_s(visitor, now) - PLANNING_S_MAX
         if over_s >= 0:
             raise PlanningTimeUsed(math.ceil((over_s + MORE_S) / SHARE))
 
     def use(self, visitor: str, seconds: float, now: float) -> None:
-        """Count what a request took."""
         self._used[visitor] = self.used_s(visitor, now) + seconds, now
         self._used.move_to_end(visitor)
         while len(self._used) > VISITORS_MAX:

@@ -1,9 +1,6 @@
-"""The parts of a plan as cases: each a model that the explorer knows, what may be left out of it, and its names.
+"""The parts of a plan as cases: each a model of the explorer, the states and rules that may be left out, and its names.
 
-    ADD COLUMN gate, CREATE INDEX by_dest       two cases: what has no column in common has no rule in common either
-
-A case is what `lab.explorer.planned` makes of the plan. Nothing left out, it has the plan's own states; what may be
-left out is a state, or a rule by its id. Its session has the schema's names.
+ADD COLUMN gate, CREATE INDEX by_dest       two cases: no common column, no common rule
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,7 +42,7 @@ OF_REFERENCES = ("child-unchecked", "parent-unchecked", "snapshot")
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Something that may be left out of a case, by its id: a state, a step, or a rule that holds all along."""
+    """A state, a step, or a rule that may be left out of a case, by its id."""
 
     id: str
     what: Text
@@ -64,7 +61,7 @@ class Case:
     alike: tuple[str, ...] = ()
 
     def session(self, left_out: Collection[str]) -> Session:
-        """The session of this case without these. Raises `BadSession` for what it does not have."""
+        """Raises `BadSession` for an unknown omission."""
         unknown = sorted(set(left_out) - {one.id for one in self.omissions})
         if unknown:
             raise BadSession(f"{self.title} has no {unknown[0][:40]} to leave out")
@@ -75,7 +72,7 @@ class Case:
 
 
 def _with_versions(model: Model, kept: Sequence[int]) -> Model:
-    """The model with some of its versions, none of them twice in a row."""
+    """The model with some of its versions, no two equal in a row."""
     if model.widths:
         words = model.widths.split(",")
         widths = ",".join(words[at] for at in kept)
@@ -85,14 +82,13 @@ def _with_versions(model: Model, kept: Sequence[int]) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """All cases of a plan, and of what has no model, why."""
+    """All cases of a plan, and why other parts have no model."""
 
     cases: tuple[Case, ...]
     without_model: tuple[Text, ...] = ()
 
 
 def cases_of(plan: Plan) -> Cases:
-    """The cases of a plan; none where the explorer's tables have no place for anything of it."""
     try:
         parts = parts_of(plan, nodes=NODES)
     except BadModel as error:
@@ -127,7 +123,6 @@ def _state_id(at: int) -> str:
 
 
 def _stage_text(model: Model, stage: Stage, at: int) -> Text:
-    """The states of a version, as its publish says them."""
     if model.widths:
         return width_text(element_text(*own_names(model)), WIDTHS[model.widths.split(",")[at]])
     named = zip(map(element_text, own_names(model)), stage, strict=False)
@@ -141,7 +136,7 @@ def states_of(model: Model) -> tuple[tuple[Text, ...], ...]:
 
 
 def _steps(ahead: set[Do], ever: set[Do]) -> Iterator[tuple[str, Text]]:
-    """The steps that a plan has, `ahead`; what was added is deleted by a rollback, too."""
+    """The steps that a plan has, `ahead`; a rollback also deletes added elements."""
     for rule, (do, what) in STEPS.items():
         there = ever if rule == "no-delete" else ahead
         if do in there or (rule == "early" and Do.VERIFY in there):
@@ -161,7 +156,6 @@ def _rules(model: Model, ahead: set[Do]) -> Iterator[str]:
 
 
 def _drops(model: Model) -> bool:
-    """True if a cancel could come too late."""
     if model.stages[0][0] is not State.PUBLIC:
         return False
     try:

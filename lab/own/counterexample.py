@@ -1,9 +1,4 @@
-"""A counterexample of a plan's proof, as a session in the names of the plan's schema.
-
-The explorer proves the model that stands for a part of the plan, and its answer speaks of that. The same steps are a
-session of the stage; with the schema's names all that it says, shows and shares has them. What the stage's plan for
-these states cannot do, such as a fill that was left out of a plan written by hand, is no session.
-"""
+"""A counterexample of a plan's proof, as a session in the names of the plan's schema."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +13,7 @@ from lab.sessions.session import BadSession, Session
 
 
 def session_of(plan: Plan, answer: Mapping[str, Any]) -> Session | None:
-    """The counterexample in an answer about this plan, with all its steps; None where the stage cannot take them."""
+    """None if the stage cannot take the steps, such as a fill left out of a plan written by hand."""
     part = _part(plan, answer["model"])
     if part is None:
         return None

@@ -1,11 +1,10 @@
-"""Doors from a change of the cluster: a session on the change's own plan, in the state in which it waits or has failed.
+"""From a change of the cluster that waits or has failed, to a session on the change's own plan in that state.
 
     change 12, publish of v9: n3 leases v7, with a transaction open       as it is on the cluster
     flights, v7 .. v9; n3 begins a transaction, n2 leases v8              the session behind its door
 
-The model of a plan (`lab.explorer.planned`) has the element's kind and its states; names of the schema, numbers of
-versions and the node that holds it back are those of the cluster (`lab.sessions.names`). None where a plan has no model
-whose versions are the plan's, one for one.
+Names, versions and the blocking node are the cluster's (`lab.sessions.names`). None if a plan has no model whose
+versions are the plan's, one for one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,7 @@ without its parent."""
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A node in the way of a change: it uses `version`, by a lease, by a transaction, or by both."""
+    """A node that blocks a change: it uses `version`, by a lease, by a transaction, or by both."""
 
     node: str
     version: int
@@ -67,7 +66,7 @@ def session_of_wait(plan: Plan, kind: StepKind, version: int, holder: Holder, ch
 
 
 def session_of_failure(plan: Plan, chapter: str) -> Session | None:
-    """The change after a verification that has found rows which break what is added."""
+    """The change after a verification that found rows which break the new element."""
     for part, first in _parts(plan):
         walk = _Walk(part, names_for(plan, part), chapter, first)
         steps = walk.to_failure()
@@ -77,7 +76,7 @@ def session_of_failure(plan: Plan, chapter: str) -> Session | None:
 
 
 def _parts(plan: Plan) -> Iterator[tuple[Part, int]]:
-    """The parts of a plan that have a version for each of its own, and the number that is the model's first."""
+    """The parts that have a version for each of the plan's, and the number of the model's first."""
     try:
         parts = parts_of(plan, nodes=NODES).explored
     except BadModel:
@@ -98,7 +97,7 @@ class _Walk:
         self.plain: Plain = machine_of(*model_of(setup_named(begun.setup), begun)).plain
 
     def session(self, steps: Sequence[str], node: str) -> Session | None:
-        """The session with the cluster's names; its holder bears the name of the node."""
+        """The session with the cluster's names; its holder has the name of the node."""
         words = dict(self.names.words)
         if node and node != HOLDER:
             words |= {HOLDER: node} | ({OTHER: HOLDER} if node == OTHER else {})
@@ -127,7 +126,7 @@ class _Walk:
         return None
 
     def to_failure(self) -> list[str] | None:
-        """Steps up to a verification, over rows because of which the plan rolls back."""
+        """Steps up to a verification, over rows that make the plan roll back."""
         without = self._verified(self.plain.start(), [])
         if without is None:
             return None
@@ -152,7 +151,7 @@ class _Walk:
         return config, steps
 
     def _verified(self, config: Config, steps: list[str]) -> tuple[Config, list[str]] | None:
-        """The state after the verification; None of a plan that verifies nothing."""
+        """None if the plan verifies nothing."""
         for _ in range(STEPS_MAX):
             may = self._possible(config)
             step = self._acquired(may, follows=True) or self._onward(may)
@@ -174,15 +173,14 @@ class _Walk:
 
     @staticmethod
     def _acquired(may: Sequence[Step], *, follows: bool) -> Step | None:
-        """A node's lease on the newest version; n1 only where it `follows`."""
+        """A node's lease on the newest version; n1 only if it `follows`."""
         return next((step for step in may if step[1:2] == ("acquire",) and (follows or step[0] != HOLDER)), None)
 
     @staticmethod
     def _onward(may: Sequence[Step]) -> Step | None:
-        """The next thing that executor and fill do."""
         return next((step for step in may if actor_of(step) in (EXECUTOR, FILL) and not _is_aside(step)), None)
 
 
 def _is_aside(step: Step) -> bool:
-    """True of what is no step of a change that goes well: a cancel, a second worker, tombstones removed too early."""
+    """True for a cancel, a second worker, tombstones removed too early."""
     return step == ("cancel",) or step[:2] in ((FILL, "again"), (FILL, "purge")) or (step[0] == FILL and step[-1] == 2)

@@ -1,8 +1,5 @@
-"""Two examples of what rows of a table may have in some of its columns, as literals.
-
-The first is what a condition accepts, or a default gives; the second is another one, which the condition refuses.
-Where no example can be found there is none: then a model's values keep their numbers.
-"""
+"""Two example literals for columns: one that a condition accepts or a default gives, and one that the condition
+refuses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +44,7 @@ Row = dict[ColumnId, Value]
 
 
 def examples(table: Descriptor, columns: Sequence[ColumnId], condition: str = "") -> tuple[str, ...]:
-    """Two different literals for `columns`, several of them in parentheses; none where none were found.
+    """Two different literals for `columns`, several of them in parentheses; empty if none were found.
 
     `condition` is an expression as descriptors keep it, of no other columns than these.
     """
@@ -70,7 +67,6 @@ def examples(table: Descriptor, columns: Sequence[ColumnId], condition: str = ""
 def _told_apart(
     table: Descriptor, condition: str, candidates: Mapping[ColumnId, Sequence[Value]]
 ) -> tuple[Row, Row] | None:
-    """The first row that a condition accepts, and the first that it refuses."""
     accepted: Row | None = None
     refused: Row | None = None
     for values in islice(product(*candidates.values()), ROWS_TRIED_MAX):
@@ -89,7 +85,7 @@ def _told_apart(
 
 
 def _candidates(column: Column, condition: str) -> list[Value]:
-    """Values of a column: what it is filled with, what a condition speaks of, then samples of its type."""
+    """Values of a column: its fill value, literals of a condition, then samples of its type."""
     found: list[Value] = []
     if column.fill_value is not None:
         value, _ = encoding.decode(column.type, column.fill_value)

@@ -1,4 +1,4 @@
-"""The explorer's answer about a case, told in its names: what happened step by step, what broke, what readers find."""
+"""The explorer's answer about a case, in its names: the steps, broken clauses, and the rows that readers find."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from lab.sessions.shown import Probe, Severity, Text, TraceLine
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A clause that somebody meets broken, under these versions."""
+    """A clause that users meet broken, under these versions."""
 
     clause: str
     why: Text
@@ -20,7 +20,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A way into damage: `session` is at its end. `probe` are queries that table and index answer differently."""
+    """A way into damage: `session` is at its end. `probe`: queries that table and index answer differently."""
 
     session: Session
     lines: tuple[TraceLine, ...]
@@ -29,7 +29,7 @@ class Finding:
 
 
 def finding_of(session: Session, answer: Mapping[str, Any]) -> Finding | None:
-    """The finding of an answer that is a counterexample; else None. Raises `BadSession`."""
+    """None without a counterexample. Raises `BadSession`."""
     if not answer.get("steps"):
         return None
     whole = replace(session, steps=tuple(answer["steps"]))

@@ -1,8 +1,8 @@
-"""A model's names in the schema of the plan that it stands for: its table, its column, what moves, and two values.
+"""A model's names in the schema of its plan: table, column, moving elements, and two values.
 
     index flights_by_dest ON flights (dest)     t: flights   id: flight   a: dest   by_a: flights_by_dest   1: 'x'
 
-Where an element is made of several columns, the model's one column stands for all: a is (dest, carrier).
+If an element is made of several columns, the model's one column stands for all: a is (dest, carrier).
 """
 
 import re
@@ -32,7 +32,6 @@ class _Read:
 
 
 def names_for(plan: Plan, part: Part) -> Names:
-    """The names of a part's model in the schema of its plan."""
     versions = [*([] if plan.base is None else [plan.base]), *(step.published for step in plan.publishes)]
     read = _read(plan, part, versions)
     having = [one for one in versions if set(read.columns) <= {column.id for column in one.columns}] or versions
@@ -61,7 +60,7 @@ def _words(
 
 
 def _elements(part: Part) -> Iterator[tuple[str, str]]:
-    """Names of all that moves and is neither a table nor a column."""
+    """Names of moving elements that are neither a table nor a column."""
     indexes = iter(INDEX_NAMES.values())
     for element, name in zip(part.elements, own_names(part.model), strict=False):
         if element.kind.is_index:
@@ -71,12 +70,10 @@ def _elements(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def own_names(model: Model) -> list[str]:
-    """The model's own names of its elements."""
     return [*names_of(model)[:-1], LINK_NAME] if model.foreign_key else names_of(model)
 
 
 def _read(plan: Plan, part: Part, versions: Sequence[Descriptor]) -> _Read:
-    """The columns that the model's one stands for, and what they must fulfil to be its first value."""
     column = next((one for one in part.elements if one.kind.is_column), None)
     rest = [one for one in part.elements if not one.kind.is_column]
     if column is not None:
@@ -110,17 +107,15 @@ def _condition(elements: Iterable[Element], versions: Sequence[Descriptor], colu
 
 
 def _listed(table: Descriptor, ids: Iterable[ColumnId]) -> str:
-    """Columns of a table by their names: "dest", "(dest, carrier)"."""
     names = [_identifier(table.column(one).name) for one in ids]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def _identifier(name: str) -> str:
-    """A name as a statement writes it."""
     return name if PLAIN.fullmatch(name) else quoted(name)
 
 
 def _short(word: str) -> str:
-    """As much of a word as a session's names may have, and nothing that cannot be printed."""
+    """A printable word, cut to the length of a session's names."""
     shown = "".join(one if one.isprintable() else "\ufffd" for one in word)
     return shown if len(shown) <= WORD_CHARACTERS_MAX else f"{shown[: WORD_CHARACTERS_MAX - 1]}…"

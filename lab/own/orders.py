@@ -1,7 +1,5 @@
-"""A case of a plan as an order of tiles, which can be taken out, moved and run: absent · delete-only · fill · ..
-
-Tiles say the states of one element and its work; what a case has beside that, they cannot say.
-"""
+"""A case of a plan as an order of tiles: absent · delete-only · fill · .. Tiles are states of one element and its
+work."""
 
 from collections.abc import Iterator
 
@@ -14,7 +12,7 @@ WORKS = {Do.FILL: "fill", Do.VERIFY: "verify", Do.DELETE: "delete"}
 
 
 def order_of(model: Model) -> Order | None:
-    """The order in which a model goes; None where tiles cannot say it."""
+    """None if tiles cannot say it."""
     is_more = model.also or model.check or model.partial or model.apart or model.foreign_key or model.refers_to_itself
     if is_more or model.has_placements:
         return None

@@ -1,9 +1,5 @@
-"""The statements of a text, each planned on the tables that those before it leave. Nothing is stored.
-
-    CREATE TABLE flights (..); CREATE INDEX ON flights (dest);
-
-Plans are the planner's own, and so are refusals; their places count in the whole text.
-"""
+"""The statements of a text, each planned on the tables that those before it leave. Nothing is stored. Plans and
+refusals are the planner's own; places count in the whole text."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +28,7 @@ LEAVE_OUT = "Leave out what does not matter here."
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A statement and its plan; none where it asks for nothing, and `why_nothing` says so."""
+    """A statement and its plan; None if it changes nothing, and `why_nothing` says so."""
 
     text: str
     plan: Plan | None
@@ -40,7 +36,7 @@ class Planned:
 
 
 def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
-    """Every statement of `text`, planned on `there` and what the ones before it leave. Raises `DdlError`."""
+    """Raises `DdlError`."""
     parts = split(text)
     if len(parts) > STATEMENTS_MAX:
         message = f"{len(parts)} statements; at most {STATEMENTS_MAX} are read"
@@ -82,7 +78,7 @@ def _plan(part: Part, there: CatalogView) -> Plan:
 
 
 def check_moves(plan: Plan) -> None:
-    """Raises `DdlError` for a plan of more than the lab looks at."""
+    """Raises `DdlError` for a plan of too many moves."""
     if len(plan.moves) > MOVES_MAX:
         message = f"this statement moves {len(plan.moves)} things; the lab takes at most {MOVES_MAX}"
         raise DdlError(TOO_LONG, message, position=1, hint=LEAVE_OUT)
@@ -106,6 +102,5 @@ def _plan_of(action: Action, base: Descriptor | None, there: CatalogView) -> Pla
 
 
 def _afterwards(there: CatalogView, plan: Plan) -> CatalogView:
-    """The tables as a plan leaves them."""
     left: dict[int, Descriptor] = {table.table_id: table for table in (*there.tables, *plan.results)}
     return replace(there, tables=tuple(table for table in left.values() if table.state is not State.ABSENT))

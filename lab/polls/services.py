@@ -1,9 +1,7 @@
-"""Polls are made, voted on, revealed, cleared and deleted.
+"""Polls are made, voted on, revealed, cleared and deleted. A voter needs the link alone, and is stored under a name
+that only their browser's session knows.
 
 made ──vote──► counted, one vote a browser, changed at will ──reveal──► shown to all, no vote any more ──hide──► ..
-
-No course and no account is needed to vote: whoever has the link may. What is stored of a voter is a name that only
-their browser's session knows.
 """
 
 import secrets
@@ -31,14 +29,11 @@ TOKEN_BYTES = 9
 
 
 class BadPoll(ValueError):
-    """A poll that cannot be made, or a vote that does not count; says which part is wrong."""
+    """Says which part of the poll or the vote is wrong."""
 
 
 def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], right: int | None, language: str) -> Poll:
-    """A new poll on the session of a link, as it is at the link's position. Raises `BadPoll`.
-
-    `right` is the place of the right choice, from 0.
-    """
+    """A poll on the session of a link, at its position. `right`: the right choice, from 0. Raises `BadPoll`."""
     asked = plain(question)
     chosen = [one for one in map(plain, choices) if one]
     try:
@@ -70,7 +65,7 @@ def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], rig
 
 
 def vote(poll: Poll, voter: str, choice: int) -> None:
-    """Count the vote of a browser, or change it. Raises `BadPoll`: it is revealed, full, or has no such choice."""
+    """Counts the vote of a browser, or changes it. Raises `BadPoll`: it is revealed, full, or has no such choice."""
     assert voter, "a visitor is named before something is kept"
     with transaction.atomic():
         locked = Poll.objects.select_for_update().get(pk=poll.pk)
@@ -84,12 +79,11 @@ def vote(poll: Poll, voter: str, choice: int) -> None:
 
 
 def reveal(poll: Poll, *, is_revealed: bool) -> None:
-    """Show everybody the votes and what happens next; or hide them, and let votes be cast again."""
+    """Shows the votes and what happens next; or hides them, and lets votes be cast again."""
     Poll.objects.filter(pk=poll.pk).update(is_revealed=is_revealed)
 
 
 def clear(poll: Poll) -> None:
-    """Delete all votes, for the next class."""
     with transaction.atomic():
         Poll.objects.select_for_update().get(pk=poll.pk)
         poll.votes.all().delete()
@@ -97,13 +91,11 @@ def clear(poll: Poll) -> None:
 
 
 def counts(poll: Poll) -> list[int]:
-    """The number of votes for each choice."""
     cast = dict(poll.votes.values_list("choice").annotate(count=Count("pk")).order_by())
     return [cast.get(at, 0) for at in range(len(poll.choices))]
 
 
 def _forget_old(by: User) -> None:
-    """Room for one more."""
     Poll.objects.filter(made_at__lt=now() - timedelta(days=DAYS_KEPT)).delete()
     kept = Poll.objects.filter(made_by=by).order_by("-made_at").values("pk")[: POLLS_MAX - 1]
     Poll.objects.filter(made_by=by).exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()

@@ -1,9 +1,5 @@
-"""The explorer's spaces as a question sees them: only what it looks for is broken, and the first world is its own.
-
-from the start     the model's first state, with the rows that the session gives, or with any rows
-from a position    the state there, where no transaction is open and no lease has run out: elsewhere the space
-                   with transactions as single events has no such world
-"""
+"""The explorer's spaces with a goal as the only fault, from the model's first state or from a position without
+transactions."""
 
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Fault
@@ -54,7 +50,7 @@ class AimedAtomic(Atomic):
 
 
 def why_not_from(plain: Plain, config: Config) -> Text:
-    """Why no search may begin in this state; empty when it may."""
+    """Why no search may begin in this state; empty if it may."""
     for name, node in zip(plain.names, config.nodes, strict=True):
         if node.transaction is not None:
             return Text("{node} has an open transaction", {"node": str(name)})

@@ -1,4 +1,4 @@
-"""The answer to what was asked, by whatever process searches: a worker of the cluster, or one of a browser."""
+"""Answers a question, in a worker of the cluster or in a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def answer_of(asked: Json, *, budget: Budget = BUDGET, watch: Watch) -> Json:
-    """Search for the answer; a question that cannot be asked is unknown. Raises what the search raises."""
+    """A question that cannot be asked is unknown. Raises the search's errors."""
     try:
         return _found(asked, budget, watch)
     except (BadSession, designs.Malformed) as error:

@@ -1,8 +1,5 @@
-"""A goal: which broken clause a search looks for.
-
-The nearest broken world is often one publish away and teaches nothing: an entry that the old version could not tidy
-up. So a search has a goal; without one of its own it is damage, what a user meets (`lab.md`, "Danger is not damage").
-"""
+"""A goal: the broken clause that a search looks for, by default damage. The nearest broken world is often mere
+danger."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,13 +15,13 @@ VERSIONS_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Any of `clauses` under any of `versions`; no clauses are all that do damage, no versions are all."""
+    """Any of `clauses` under any of `versions`; empty: all that do damage, all versions."""
 
     clauses: frozenset[str] = frozenset()
     versions: frozenset[int] = frozenset()
 
     def is_met_by(self, fault: Fault, newest: int) -> bool:
-        """True if this fault is looked for; `newest` is the newest version of the table."""
+        """`newest` is the newest version of the table."""
         if self.versions and fault.version not in self.versions:
             return False
         return fault.clause in self.clauses if self.clauses else severity_of(fault, newest) is Severity.DAMAGE
@@ -40,7 +37,7 @@ DAMAGE = Goal()
 
 
 def goal_from_json(body: object) -> Goal:
-    """The goal that `to_json` wrote, from anybody. Raises `BadSession`."""
+    """Raises `BadSession`."""
     if body is None:
         return DAMAGE
     if not isinstance(body, Mapping) or set(body) - {"clauses", "versions"}:

@@ -3,10 +3,8 @@
     n2 insert · n1 delete (as v1)              damage: the entry stays
     n2 insert · n1 acquires v2 · n1 delete     saved: v2 knows of the entry
 
-Going back from the damage, each step that somebody might have taken first is put in (a node acquires the newest
-version, the fill or the executor is ahead), or moved there from later on, and the same steps follow. Where the damage
-no longer happens, or one of the steps is refused, that choice would have saved it. So would a rule that was left out:
-the first one under which the same steps do no damage.
+Going back from the damage, each other possible step is put in, or moved there from later on, and the same steps follow.
+If the damage disappears, or a step is refused, that choice saves it. So does a rule that was left out.
 """
 
 from collections.abc import Iterator
@@ -31,9 +29,7 @@ STEPS_TRIED_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Before step `at` (counted from 0) of a session, `step` is taken first: `steps` is that branch, as far as it can
-    be taken; the step after it is `refused`, or nothing is. By a rule: `rule` is no longer left out, `at` is the first
-    step that it refuses, and no step is put in."""
+    """`step` is taken before step `at`; `steps` is that branch, up to `refused`. By a `rule`, no step is put in."""
 
     at: int
     steps: tuple[str, ...]
@@ -43,14 +39,11 @@ class Saving:
 
 
 class GaveUp(BadSession):
-    """No saving choice among those that were tried, and not all were."""
+    """No saving choice among those tried, and not all were."""
 
 
 def what_saves(session: Session) -> tuple[Saving, ...]:
-    """The last choice before the first damage of a session, and a rule that was left out: as far as there are such.
-
-    Raises `BadSession` for a session that runs on no explorer's model, and `GaveUp` where it says nothing.
-    """
+    """Raises `BadSession` for a session without an explorer's model, and `GaveUp`."""
     setup = setup_named(session.setup)
     if setup.kind != MODEL:
         raise BadSession(f"set-up {setup.name} runs on no explorer's model")
@@ -88,7 +81,6 @@ def _choices(machine: Machine, positions: list[Position], steps: tuple[str, ...]
 
 
 def _without_next(step: str, steps: tuple[str, ...]) -> tuple[str, ...]:
-    """The steps without the next one of this name: it is taken already."""
     at = steps.index(step) if step in steps else len(steps)
     return (*steps[:at], *steps[at + 1 :])
 

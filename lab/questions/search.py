@@ -28,8 +28,7 @@ from lab.texts import to_json as text_to_json
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Asked of a session. From its start, or `from_here`: after its first `at` steps. `any_rows`: the search chooses
-    the first rows, from the start only."""
+    """From a session's start, or `from_here`: after its first `at` steps. `any_rows`: the search chooses first rows."""
 
     session: Session
     at: int = 0
@@ -40,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The findings of a search. `steps` are those of a session, from its start, that end in `faults`."""
+    """`steps` are those of a session, from its start, that end in `faults`."""
 
     verdict: Verdict
     states: int
@@ -68,8 +67,7 @@ class Answer:
 
 
 def to_json(question: Question) -> dict[str, Any]:
-    """The question as it is stored, with the steps that it is about: from the start there are none, so that whoever
-    asks the same from elsewhere asks an equal question."""
+    """A question from the start has no steps, so that it is equal to the same one asked elsewhere."""
     session, at = question.session, question.at if question.from_here else 0
     return {
         "session": {
@@ -86,7 +84,7 @@ def to_json(question: Question) -> dict[str, Any]:
 
 
 def regardless_of_names(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The question without the names that its session is told in: the answer is the same under any."""
+    """The question without the session's names: the answer is the same under any."""
     session = body["session"]
     return {**body, "session": {**session, "parameters": dict(without_names(session["parameters"]))}}
 
@@ -98,17 +96,14 @@ def from_json(body: Mapping[str, Any]) -> Question:
 
 
 def last_point(session: Session, at: int) -> tuple[int, Text]:
-    """The last position, not after `at`, from which a search may begin; why not from `at` itself: empty when it may.
-
-    Raises `BadSession`.
-    """
+    """The last position up to `at` from which a search may begin; why not `at` itself, or "". Raises `BadSession`."""
     plain, configs = _followed(session, at)
     why = why_not_from(plain, configs[-1])
     return next(n for n in range(len(configs) - 1, -1, -1) if not why_not_from(plain, configs[n])), why
 
 
 def ask(question: Question, *, budget: Budget, watch: Watch | None = None) -> Answer:
-    """Search for the goal. Raises `BadSession` where nothing can be asked."""
+    """Raises `BadSession` if nothing can be asked."""
     session = question.session
     plain, configs = _followed(session, question.at if question.from_here else 0)
     config, before = configs[-1], session.steps[: len(configs) - 1]

@@ -1,7 +1,5 @@
-"""The shortest witness of each built-in model that is unsafe, as a session that opens on the stage.
-
-Which rule a model leaves out is the other way in: from a rule to what happens without it.
-"""
+"""The shortest witness of each unsafe built-in model, as a session on the stage; and the models by the rule left
+out."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +20,7 @@ BUDGET = Budget(states=100_000, seconds=math.inf)
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A session of a built-in model: to its end where the model is unsafe, at its start where it is proved."""
+    """A session of a built-in model: at its end if the model is unsafe, at its start if it is proved."""
 
     variant: Variant
     session: Session
@@ -35,7 +33,7 @@ class Witness:
 
 @lru_cache(maxsize=256)
 def witness_of(name: str) -> Witness:
-    """Raises `BadSession` when there is no such model. Takes up to 3 s the first time, for an unsafe one."""
+    """Takes up to 3 s the first time, for an unsafe one. Raises `BadSession`."""
     variant = variant_named(name)
     answer = explore(variant.model, budget=BUDGET)
     return Witness(variant, Session("variant", {"name": name}, frozenset(), tuple(map(step_id, answer.steps))), answer)

@@ -1,4 +1,4 @@
-"""An action on live nodes. `t` in a statement stands for the sandbox; transactions are numbered through the replay."""
+"""Actions on live nodes. `t` in a statement is the sandbox; transactions are numbered through the replay."""
 
 from dataclasses import dataclass
 
@@ -8,35 +8,35 @@ from lab.texts import Text
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The first rows are inserted, each with its value; None: NULL."""
+    """Inserts the first rows with their values; None: NULL."""
 
     rows: tuple[tuple[int, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """The node uses the table, so that it leases the version there is."""
+    """The node uses the table, so that it leases the current version."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class Withhold:
-    """From now on these nodes are sent no news of the sandbox."""
+    """These nodes get no more news of the sandbox."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """News of the sandbox is sent to these nodes again."""
+    """These nodes get news of the sandbox again."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Still:
-    """The node, which has heard nothing, uses this version of the model still."""
+    """The node, without news, still uses this version of the model."""
 
     node: str
     version: int
@@ -44,7 +44,7 @@ class Still:
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """A wait until the node, which is sent no news, has learnt of this version as it renewed its lease."""
+    """Waits until the node, without news, learns of this version as it renews its lease."""
 
     node: str
     version: int
@@ -61,23 +61,19 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A statement of an open transaction."""
-
     transaction: int
     sql: str
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A transaction commits, or rolls back."""
-
     transaction: int
     commits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """This version of the model is published on the sandbox, whoever uses which older one."""
+    """Publishes this version on the sandbox, whatever older versions are in use."""
 
     version: int
     table: Descriptor
@@ -85,7 +81,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A wait until the node uses this version of the model; it is sent news of it, also where that was withheld."""
+    """Sends the node news, and waits until it uses this version of the model."""
 
     node: str
     version: int
@@ -93,14 +89,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """The index by_a is asked for as any change is, and goes its way by the rules."""
+    """Submits the index by_a as an ordinary change."""
 
     unique: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """A wait until the change has published this version of the model."""
+    """Waits until the change has published this version of the model."""
 
     version: int
 
@@ -112,7 +108,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A wait until the change waits for this node; or, not `waits`, until it has gone on without having waited."""
+    """Waits until the change waits for this node; without `waits`: until it has gone on without waiting."""
 
     node: str
     waits: bool
@@ -120,8 +116,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """An accident of a node's process, or an operator's act after it: `drain`, or a command of the supervisor: `kill`,
-    `start`, `freeze`, `thaw`."""
+    """`drain`, or a command of the supervisor: `kill`, `start`, `freeze`, `thaw`."""
 
     command: str
     node: str
@@ -129,7 +124,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class LeaseOver:
-    """A wait until no lease of this node is live: it is away and extends none."""
+    """Waits until no lease of this node is live."""
 
     node: str
 
@@ -166,7 +161,7 @@ Action = (
 
 @dataclass(frozen=True, slots=True)
 class Narrated:
-    """An action, and the sentence for whoever watches."""
+    """An action, and its sentence."""
 
     action: Action
     text: Text
@@ -174,8 +169,7 @@ class Narrated:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A replay: its actions in order. `lags`: a node must be behind the news, until it renews its lease, so it may take
-    several attempts. `ends`: how the change that is submitted ends by the model, "" where none is."""
+    """`lags`: a node waits for its lease, so it may take several attempts. `ends`: how the change ends, or ""."""
 
     actions: tuple[Narrated, ...]
     nodes: tuple[str, ...]
@@ -189,7 +183,7 @@ class Script:
 
     @property
     def waits_for_leases(self) -> bool:
-        """True if it goes on when leases run out, or are renewed."""
+        """True if it goes on when leases expire, or are renewed."""
         return any(isinstance(narrated.action, Process | Learn) for narrated in self.actions)
 
 

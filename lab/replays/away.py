@@ -3,14 +3,12 @@
     nodes lease v1 ── n1 dies ── submit ── v2 at once ── v3 waits for the lease of n1 ── v3 ── .. ── n1 is started
 
 crash, start, freeze, thaw, drain    the same to a real process, by the product's own commands
-step                                 the change goes on by itself: it is waited for where it has published, or waits
-s pass                               how long a wait takes is for the cluster's own leases to say: where the lease of a
-                                     node that is away ends, its real one is waited for
-news is lost, or waits for a node    that of the sandbox is withheld, and the change waits for who has not heard; other
-                                     messages of a node that wait are refused
+step                                 the change goes on by itself: the replay waits for its publish, or its wait
+s pass                               the cluster's own lease of the node that is away ends
+news is lost, or waits for a node    the sandbox's news is withheld; other messages of a waiting node are refused
 
-While n1 is away, or has not heard, the change waits, so what comes meanwhile has its moment; else nothing keeps it. A
-transaction that is open in the end tries to commit when the change has gone on without its node.
+While n1 is away, or has not heard, the change waits, so later steps have their moment. A transaction that is open in
+the end tries to commit after the change has gone on without its node.
 """
 
 import re
@@ -48,7 +46,7 @@ BACK = {"kill": "start", "freeze": "thaw"}
 
 
 def script(session: Session) -> Script:
-    """The actions of a session on the lab's cluster. Raises `NotReplayable`, `BadSession`."""
+    """Raises `NotReplayable`, `BadSession`."""
     if session.setup == ROUTER:
         raise NotReplayable(Text("requests of routers are not replayed: the console draws the way of real ones"))
     if session.left_out:
@@ -113,7 +111,7 @@ class _Translation:
             self._check_other_messages(at + 1)
 
     def end(self) -> Iterator[Narrated]:
-        """The change goes on to its end, nodes come back, and a transaction that is open tries to commit."""
+        """The change goes on to its end, nodes come back, and an open transaction tries to commit."""
         yield from self._spread(list(self.unheard))
         yield from self._finish()
         for node, command in self.away.items():
@@ -211,7 +209,7 @@ class _Translation:
             yield Narrated(actions.Spread(tuple(nodes)), text)
 
     def _message(self, at: int, node: str, what: str) -> Iterator[Narrated]:
-        """One message of a node that waits: what comes after it has heard goes by itself on the cluster."""
+        """One message of a node that waits: its consequences follow by themselves on the cluster."""
         waiting = _messages(self.positions[at], node)
         message = waiting[-1 if what == "deliver last" else 0]
         if not isinstance(message, News) or node not in self.unheard:
@@ -224,7 +222,7 @@ class _Translation:
         yield Narrated(actions.Spread((node,)), Text("{node} hears of v{version}", values))
 
     def _check_other_messages(self, at: int) -> None:
-        """Raises `NotReplayable` when more than news waits for a node that has not heard; the end of a use may."""
+        """Raises `NotReplayable` if more than news waits for a node; the end of a use may."""
         for node in self.unheard:
             if any(not isinstance(message, News | Unpin) for message in _messages(self.positions[at], node)):
                 raise NotReplayable(Text(OTHER_MESSAGES.template, {"node": node}))
@@ -238,7 +236,7 @@ class _Translation:
         return {node: world.node(node).leases.table(T).newest_version for node in NODES}
 
     def _behind(self, at: int) -> dict[str, int]:
-        """The nodes that have not heard of the newest version, each with the one it uses."""
+        """The nodes that have not heard of the newest version, each with its own."""
         used, newest = self._used(at), self.positions[at].newest
         return {node: used[node] for node in self.unheard if used[node] < newest}
 
@@ -279,7 +277,6 @@ class _Translation:
 
 
 def _leasing(position: Position) -> set[str]:
-    """The nodes that have a live lease on the table."""
     world = position.lab().world
     return {lease.node for lease in world.control.live(T, world.now)}
 
@@ -290,5 +287,4 @@ def _messages(position: Position, node: str) -> list[object]:
 
 
 def _waits(position: Position) -> bool:
-    """True if the change cannot go on yet."""
     return any(line.startswith("waits:") for line in perform(position.lab(), "step"))

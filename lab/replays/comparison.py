@@ -1,8 +1,7 @@
 """The model's verdict beside the audit's: the same clauses broken, or it is our bug.
 
-An audit judges the newest version; of the one before, while a lease on it is live, what it relies on (C2, C4, C6). It
-knows no lost writes and no versions of others, and whether tombstones are left over (C7) is asked at a change's end:
-so what both can say is compared, and nothing else.
+An audit judges the newest version, and C2, C4, C6 under the one before while a lease on it is live. It knows no lost
+writes, and checks tombstones (C7) at a change's end. Only clauses that both can judge are compared.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +21,7 @@ COMPARED = frozenset({"C1", "C3", "C5"}) | INTEGRITY
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The clauses that the model says are broken, and those the audit found; `ends` of a real change, by both."""
+    """The clauses that the model and the audit find broken; `ends` of a real change, by both."""
 
     model: tuple[str, ...]
     cluster: tuple[str, ...]
@@ -63,7 +62,7 @@ def compared(
 
 
 def faults_at_end(session: Session) -> tuple[tuple[Fault, ...], int]:
-    """The faults of the model at the end of a session, and its newest version. Raises `NotReplayable`."""
+    """The model's faults at the end of a session, and its newest version. Raises `NotReplayable`."""
     setup = setup_named(session.setup)
     if setup.kind == WORLD:
         end = world_session.followed(setup, session)[0][-1]

@@ -1,10 +1,9 @@
-"""A replay as it is drawn: both stores side by side, and which node leased which version in which second.
+"""A replay as it is drawn: both stores side by side, and each node's leases over time.
 
     The model says            The cluster did         n1  |===v1===|.....
     row 1   ─ no entry        row 1   ─ no entry      n2  |=v1=|===v2===|
-                                                          0 s      10 s
 
-Only kept values come in, so a replay of today and one that was recorded long ago are drawn alike.
+The input is stored data, so recorded replays are drawn alike.
 """
 
 import re
@@ -34,10 +33,7 @@ CLOSE = 6.0
 
 
 def store(names: Iterable[str], broken: Iterable[str]) -> list[dict[str, Any]]:
-    """Rows and beside each its entries, a line for each entry, from names of pairs as a question gives them.
-
-    `broken` are clauses: without C4 a row that has no entry is not missed by anybody.
-    """
+    """Rows with their entries, from names of pairs. Without C4 among `broken` a row without an entry misses none."""
     there, is_missed = list(names), "C4" in set(broken)
     rows = {found["row"]: found["value"] or "NULL" for name in there if (found := ROW.fullmatch(name))}
     entries = [(found["row"], found["value"]) for name in there if (found := ENTRY.fullmatch(name))]
@@ -55,7 +51,7 @@ def store(names: Iterable[str], broken: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def waits(lanes: Json) -> list[dict[str, Any]]:
-    """The seconds in which the next version waited for a node: from when, until when, for whom."""
+    """The seconds in which the next version waited for a node: from when, until when, for which."""
     found = []
     versions = [*lanes["versions"], {"version": None, "at": lanes["end"]}]
     for one, following in pairwise(versions[1:]):

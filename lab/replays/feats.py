@@ -1,5 +1,4 @@
-"""Feats that a chapter asks for on the real cluster: each by its name, in words, and as a session where
-it is a replay. Whether somebody has done it is a look at rows: `lab.live.feats`."""
+"""Feats that a chapter asks for on the real cluster; `lab.live.feats` checks them against rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""A trace in which versions are published past the rules: one `lab_publish` for each, and nothing else is a change.
-
-publish.3                          published on the sandbox, and nobody is waited for
-drain, clear, close, purge, fill   nothing: where they would change pairs, all is one real change (`real_change`)
-"""
+"""A trace in which versions are published past the rules: one `lab_publish` for each, and nothing else changes
+pairs."""
 
 from collections.abc import Iterator
 
@@ -13,7 +10,7 @@ from lab.texts import Text, names_listed
 
 
 def script(trace: Trace) -> Script:
-    """The actions of the trace. Raises `NotReplayable`."""
+    """Raises `NotReplayable`."""
     return Script(tuple(_actions(trace)), trace.names, lags=bool(trace.lagging))
 
 

@@ -2,10 +2,9 @@
 
     rows ── hold v1 ── submit ── v2 ── hold v2, let v1 go ── v3 ── let v2 go ── drain, fill, verify, v4, purge
 
-The change goes on by itself, so what keeps it where the trace has statements is what keeps any change: a transaction
-that is open on a node under version n holds back version n + 2, and the drain of n + 1 (L7, L9). Nothing holds it
-between the drain and its end. A statement that the trace has between the drain and the fill's first read is run
-before the drain, which changes no pair; one beside the fill cannot be placed.
+An open transaction under version n blocks version n + 2, and the drain of n + 1 (L7, L9); so it keeps the change at the
+trace's statements. Nothing blocks it between the drain and its end. A statement between the drain and the fill's first
+read runs before the drain, which changes no pair; one beside the fill cannot be placed.
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from lab.texts import Text, Values
 
 
 def script(trace: Trace) -> Script:
-    """The actions of a trace on the full ladder of an index. Raises `NotReplayable`."""
+    """Raises `NotReplayable`."""
     if any(step[0] == "cancel" for step in trace.steps):
         raise NotReplayable(Text("a cancel has no moment of its own beside a change that goes on by itself"))
     if trace.lagging:
@@ -34,7 +33,6 @@ def script(trace: Trace) -> Script:
 
 
 def _end(trace: Trace) -> str:
-    """The end of the model's change."""
     config = trace.positions[-1].config
     stop = trace.plain.stops[config.stop]
     table = trace.plain.effects.program.descriptor(stop, stop.newest)
@@ -48,7 +46,7 @@ def _end(trace: Trace) -> str:
 
 
 def _filled(trace: Trace, ends: str) -> tuple[int, int]:
-    """The steps with which the fill begins, and with which the change is as it ends."""
+    """The steps with which the fill begins, and with which the change is at its end."""
     fill = next(at for at, step in enumerate(trace.steps) if step[0] in ("clear", "fill"))
     if ends == PUBLIC:
         return fill, max(trace.published.values())
@@ -95,7 +93,7 @@ def _actions(trace: Trace, fill: int, *, is_unique: bool, ends: str) -> Iterator
 
 
 class _Holds:
-    """The one transaction that keeps the change where it is: under the newest version but one."""
+    """The one transaction that blocks the change: under the newest version but one."""
 
     def __init__(self, trace: Trace) -> None:
         self.node = trace.names[-1]
@@ -103,7 +101,7 @@ class _Holds:
         self.is_open = False
 
     def move_to(self, version: int) -> Iterator[Narrated]:
-        """Open one under a version, then end the one before."""
+        """Opens one under a version, then ends the one before."""
         before, was_open = self.number, self.is_open
         self.number, self.is_open = self.number + 1, True
         values: Values = {"node": self.node, "version": version, "next": version + 2}

@@ -1,7 +1,4 @@
-"""Replays that were recorded from a cluster, for those who may not ask for one.
-
-`manage.py lab record` carries each of these sessions out on a running cluster and writes what it kept to `recorded/`.
-"""
+"""Replays recorded from a cluster by `manage.py lab record`, for readers who may not ask for one."""
 
 import json
 from collections.abc import Mapping
@@ -37,7 +34,7 @@ OF_FEATS: Mapping[str, str] = {name: name for name in SESSIONS} | {
 
 @cache
 def recording(name: str) -> Mapping[str, Any]:
-    """The recording of a session. Raises `KeyError` for a name that is not known."""
+    """Raises `KeyError`."""
     if name not in SESSIONS:
         raise KeyError(name)
     found: Mapping[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())

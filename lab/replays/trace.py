@@ -1,11 +1,11 @@
-"""A session on a model as a replay looks at it: steps, transactions, and what nodes do in them as actions.
+"""A session on a model as a replay sees it: steps, transactions, and their actions on nodes.
 
 n1.begin under v2, and v2 is the newest   the node begins a transaction, once it uses v2
 n1.begin under v1, and v2 is out          two ways to have it use v1 still:
     pin    its transaction begins before v2 is published and waits: its snapshot is older, so no row that it
            touches may have been written by then (the missing entry)
-    lag    the node leases v1, and news of v2 is withheld from it until it is to use v2, or learns of it as it renews
-           its lease (the orphan: it must see what was written under v2)
+    lag    the node leases v1, and news of v2 is withheld from it until it renews its lease (the orphan: it must
+           see the rows written under v2)
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ NO_ROW = "-"
 
 
 class NotReplayable(Exception):
-    """The session cannot be carried out on live nodes; says what in it, and why."""
+    """The session cannot be done on live nodes; says what in it, and why."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
@@ -33,7 +33,7 @@ class NotReplayable(Exception):
 
 @dataclass(slots=True)
 class Transaction:
-    """A transaction of the trace: where it begins and ends, and the row that it is about."""
+    """The places of its begin and end in the trace, and its row."""
 
     number: int
     node: str
@@ -45,8 +45,7 @@ class Transaction:
 
 
 class Trace:
-    """Steps of a model's world, `steps[n]` from `positions[n]` on, and its first rows. Raises `NotReplayable` when it
-    has too many transactions."""
+    """Steps of a model's world, `steps[n]` from `positions[n]` on. Raises `NotReplayable` for too many transactions."""
 
     def __init__(
         self, plain: Plain, positions: Sequence[Position], steps: Sequence[Step], rows: Sequence[str | int]
@@ -63,7 +62,7 @@ class Trace:
 
     @property
     def reorganises(self) -> bool:
-        """True if somebody else than the nodes changes pairs: the fill, a deletion, a purge."""
+        """True if a fill, a deletion or a purge changes pairs."""
         return any(self.changes_pairs(at) for at in range(len(self.steps)))
 
     def changes_pairs(self, at: int) -> bool:
@@ -89,11 +88,10 @@ class Trace:
         return found
 
     def _is_late(self, one: Transaction) -> bool:
-        """It begins under a version that is not the newest any more."""
         return one.version < self.positions[one.begins].newest
 
     def _may_pin(self, one: Transaction) -> bool:
-        """A snapshot from before the next version would show it the same: nobody has written its row since."""
+        """A snapshot from before the next version shows it the same: its row was not written since."""
         since = self.published[one.version + 1]
         return not any(
             other.row == one.row and other.commits and other.ends is not None and since < other.ends < one.begins
@@ -103,7 +101,7 @@ class Trace:
     # As actions
 
     def first_rows(self) -> Iterator[Narrated]:
-        """The rows of the session's parameters; those that a step gives come with that step."""
+        """The rows of the session's parameters; those of a step come with that step."""
         yield from self._given(self.rows)
 
     def step_of_node(self, at: int) -> Iterator[Narrated]:
@@ -135,7 +133,7 @@ class Trace:
                 )
 
     def pinned_before(self, version: int) -> Iterator[Narrated]:
-        """The transactions that begin before this version is published, because they are to keep the one before."""
+        """The transactions that begin before this version is published, to pin the one before."""
         for one in self.pinned:
             if one.version + 1 == version:
                 values: Values = {"node": one.node, "version": one.version}

@@ -1,8 +1,8 @@
 """The script on live nodes that a session becomes, or why it cannot be replayed.
 
 no fill puts anything      versions are published past the rules (`past_rules`)
-a fill puts pairs          a real change does all of it, by the rules (`real_change`); with a rule left out it is
-                           refused by name: careless fills do not exist on the cluster, not even for teaching
+a fill puts pairs          a real change does all of it (`real_change`); with a rule left out it is refused by name:
+                           careless fills do not exist on the cluster, not even for teaching
 a node dies, or freezes    so does a real one, and a real change waits for its lease (`away`)
 """
 
@@ -28,7 +28,7 @@ CARELESS = frozenset(rule.id for rule in FILL) - {"skipped"} | {"unverified"}
 
 
 def translated(session: Session) -> Script:
-    """The script of a session. Raises `NotReplayable`, `BadSession`."""
+    """Raises `NotReplayable`, `BadSession`."""
     if setup_named(session.setup).kind == WORLD:
         return away.script(session)
     machine, rows = machine_for(session)
@@ -43,7 +43,7 @@ def translated(session: Session) -> Script:
 
 
 def _check_fill(session: Session, trace: Trace) -> None:
-    """Raises `NotReplayable` when a fill, or what follows it, is not as a real change does it."""
+    """Raises `NotReplayable` if a fill, or the steps after it, differ from a real change."""
     careless = sorted(session.left_out & CARELESS)
     if careless and any(step[0] in ("clear", "fill", "close", "verify") for step in trace.steps):
         rules = names_listed(careless)
@@ -59,7 +59,7 @@ def _check_fill(session: Session, trace: Trace) -> None:
 
 
 def machine_for(session: Session) -> tuple[Machine, tuple[str | int, ...]]:
-    """The machine of a session that may be replayed, and its first rows. Raises `NotReplayable`, `BadSession`."""
+    """The machine of a replayable session, and its first rows. Raises `NotReplayable`, `BadSession`."""
     setup = setup_named(session.setup)
     if setup.kind != MODEL:
         raise NotReplayable(Text("this is a company with its handbooks: no node of the cluster reads any"))
@@ -78,7 +78,7 @@ def _check_model(model: Model) -> None:
 
 
 def on_sandbox(table: Descriptor, sandbox: Descriptor, version: int) -> Descriptor:
-    """Version `version` of the model's table as one of a sandbox, which had none of its indexes at `sandbox`."""
+    """Version `version` of the model's table as one of a sandbox, which had no index at `sandbox`."""
     indexes = tuple(replace(one, name=f"{one.name}_{sandbox.table_id}") for one in table.indexes)
     following = IndexId(max((one.id for one in indexes), default=0) + 1)
     return replace(

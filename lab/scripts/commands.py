@@ -1,12 +1,11 @@
 """The language of golden scripts: one command a line, each a sentence about a cluster.
 
-    n1: take users                    nodes are named before a colon, and born by being named
+    n1: take users                    the name before a colon makes the node
     create index by_name on users (name)
-    step                              the change does one thing
     n1.b: insert users (1, 'a')       a second session of n1
 
-`COMMANDS` is the whole language: a pattern, how it is written, what it does; `lab.scripts.commands_of`
-fills it. A command returns the lines it prints, or raises `LabError`.
+`COMMANDS` is the whole language, filled by `lab.scripts.commands_of`. A command returns its lines, or raises
+`LabError`.
 """
 
 import re
@@ -36,7 +35,7 @@ REFUSALS = (LabError, BadRow, BadValue, DdlError, NothingToDo, UnknownElement)
 
 @dataclass
 class Lab:
-    """A cluster and what a script has begun in it. `callers` wait for a lease or hold one, by request."""
+    """A cluster and a script's state. `callers` wait for a lease or hold one, by request."""
 
     world: World = field(default_factory=World)
     changes: list[Driver] = field(default_factory=list)
@@ -52,7 +51,7 @@ class Lab:
         return self.changes[-1]
 
     def element(self, name: str) -> tuple[TableId, Element]:
-        """An index of some table, or something that a change moves, by its name."""
+        """An index of some table, or a moving element, by its name."""
         for table, versions in self.world.control.published.items():
             for descriptor in reversed(versions):
                 found = [index for index in descriptor.indexes if index.name == name]
@@ -77,7 +76,7 @@ class Lab:
         return self.runs.setdefault(name, reorganisation.Run(table, (element,)))
 
     def may_read(self, name: str) -> bool:
-        """The change of an index hands out chunks only while it fills; an index without a change is anybody's."""
+        """The change of an index hands out chunks only while it fills; without a change any script may."""
         its = [driver for driver in self.changes if driver.moves_element(name)]
         at = its[-1].step if its else None
         return not its or (at is not None and at.kind is StepKind.FILL)
@@ -89,8 +88,6 @@ Handler = Callable[[Lab, Match], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One sentence of the language."""
-
     pattern: re.Pattern[str]
     usage: str
     does: str
@@ -101,8 +98,6 @@ COMMANDS: list[Command] = []
 
 
 def command(usage: str, pattern: str, does: str) -> Callable[[Handler], Handler]:
-    """Adds a sentence to the language."""
-
     def add(handler: Handler) -> Handler:
         COMMANDS.append(Command(re.compile(pattern), usage, does, handler))
         return handler
@@ -111,7 +106,7 @@ def command(usage: str, pattern: str, does: str) -> Callable[[Handler], Handler]
 
 
 def perform(lab: Lab, line: str) -> list[str]:
-    """Run a command and return its output. Raises `Refusal` when it is refused or not understood."""
+    """Raises `Refusal` if it is refused or unknown."""
     one, match = _understood(line)
     try:
         one.handler(lab, match)
@@ -130,7 +125,7 @@ def _understood(line: str) -> tuple[Command, Match]:
 
 
 def _output(lab: Lab) -> list[str]:
-    """The lines that the command led to; one that is repeated comes once, with how often."""
+    """A repeated line comes once, with its number."""
     lab.world.settle()
     _hear_callers(lab)
     lab.world.output, lines = [], lab.world.output
@@ -149,7 +144,6 @@ class Refusal(LabError):
 
 
 def _hear_callers(lab: Lab) -> None:
-    """Those who waited for a lease hear what became of it."""
     for request in list(lab.callers):
         node, table, name = lab.callers[request]
         who = f"{node}: {name} " if name else f"{node}: "

@@ -1,19 +1,16 @@
-"""Golden scripts: commands, a line of dashes, what they said when last somebody read it.
+"""Golden scripts: commands, a line of dashes, their recorded output.
 
     # A third version must wait until nobody leases the first.
     n1: take users
-    publish users
     ---
     n1: leased users@1
     n1: uses users@1
-    published users@2
 
     !publish users
     ---
     error: cannot publish users@3: n1 still leases version 1 (expires in 30 s)
 
 A block ends with an empty line. A command with `!` must be refused; one without must not.
-The first comment of a script says why it matters.
 """
 
 import difflib
@@ -29,7 +26,7 @@ BLOCKS_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some commands (comments among them) and the output recorded for them; `line` is where it begins."""
+    """Some commands (comments among them) and their recorded output; `line` is where it begins."""
 
     line: int
     commands: tuple[str, ...]
@@ -51,8 +48,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A script that was run from beginning to end."""
-
     outcomes: tuple[Outcome, ...]
     why: str
 
@@ -66,11 +61,10 @@ class Played:
 
     @property
     def text(self) -> str:
-        """The script with what it said now recorded."""
+        """The script with its output of now recorded."""
         return "\n".join(_block_text(outcome) for outcome in self.outcomes)
 
     def differences(self) -> Iterator[str]:
-        """Where it said something else than recorded, for people."""
         for outcome in self.outcomes:
             if not outcome.is_same:
                 yield f"line {outcome.block.line}:"
@@ -79,7 +73,7 @@ class Played:
 
 
 class BadScript(ValueError):
-    """A text that is no script: says which line, and what is missing."""
+    """Says which line, and what is missing."""
 
 
 @dataclass
@@ -97,7 +91,7 @@ class _Reading:
 
 
 def read(text: str) -> tuple[Block, ...]:
-    """The blocks of a script; raises `BadScript`."""
+    """Raises `BadScript`."""
     reading = _Reading()
     for number, line in enumerate(text.splitlines(), 1):
         _read_line(reading, number, line.rstrip())
@@ -125,7 +119,7 @@ def _read_line(reading: _Reading, number: int, line: str) -> None:
 
 
 def play(text: str) -> Played:
-    """Run a script on a cluster of its own; raises `BadScript`."""
+    """Runs a script on a cluster of its own. Raises `BadScript`."""
     blocks = read(text)
     lab = Lab()
     return Played(tuple(_play_block(lab, block) for block in blocks), why=blocks[0].commands[0].lstrip("# "))
@@ -151,7 +145,7 @@ def _play_line(lab: Lab, line: str, unexpected: list[str]) -> list[str]:
 
 
 def recorded(blocks: Iterable[Sequence[str]]) -> str:
-    """The script of these blocks of commands, with what they say now. Raises `BadScript`."""
+    """The script of these blocks of commands, with their output. Raises `BadScript`."""
     return play("\n".join("\n".join((*block, SEPARATOR, "")) for block in blocks)).text
 
 

@@ -1,4 +1,4 @@
-"""Versions made by hand: what `publish users ..` may say about the next one.
+"""Versions made by hand: the edits of `publish users ..`.
 
 add index by_name (name desc) delete-only          index by_name write-only filling
 add column nick text default 'x' write-only        column nick public
@@ -22,12 +22,12 @@ STATE = r"(absent|delete-only|write-only|public)( filling)?"
 
 
 def first_version(action: CreateTable, table: TableId) -> Descriptor:
-    """A table that is public from its first version: nobody knew it before."""
+    """A table that is public from its first version."""
     return replace(make_plan(action, None, table_id=table).result, version=1)
 
 
 def edited(newest: Descriptor, edit: str) -> Descriptor:
-    """The next version of a table, as a script describes it; raises `LabError`."""
+    """The next version of a table, as a script describes it. Raises `LabError`."""
     if not edit:
         return newest.next_version()
     for pattern, make in EDITS.items():
@@ -80,7 +80,6 @@ def _column(newest: Descriptor, match: re.Match[str]) -> Descriptor:
 
 
 def _swap(newest: Descriptor, match: re.Match[str]) -> Descriptor:
-    """Two columns exchange their names."""
     return with_names_swapped(newest, match[1], match[2])
 
 

@@ -1,9 +1,8 @@
-"""Rows and pairs as words, and words as rows: how scripts and stories speak of the store.
+"""Rows and pairs as words, and words as rows.
 
 insert users (1, 'a')      users (1) exists
                            users (1) name = 'a'
                            by_name ('a') -> (1)
-                           by_name ('b') -> (2) tombstone
 """
 
 import re
@@ -25,7 +24,7 @@ class BadRow(ValueError):
 
 
 def literals(text: str) -> list[str | None]:
-    """The values between the parentheses of `(1, 'a', null)`; raises `BadRow`."""
+    """The values between the parentheses of `(1, 'a', null)`. Raises `BadRow`."""
     inner = text.strip()
     if not (inner.startswith("(") and inner.endswith(")")):
         raise BadRow(f"{text!r} is not a list of values such as (1, 'a', null)")
@@ -46,16 +45,14 @@ def _literal(word: str) -> str | None:
 
 
 def stored(sql_type: SqlType, text: str | None, length: int | None = None) -> bytes:
-    """A literal as the bytes of its pair. Raises `BadValue` for one that a column of this length does not take."""
+    """A literal as the bytes of its pair. Raises `BadValue` if it does not fit a column of this length."""
     value = None if text is None else parse_text(sql_type, text)
     return encoding.encode_value(sql_type, fitted(sql_type, length, value))
 
 
 def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: Callable[[TableId], int]) -> StoredRow:
-    """The row an INSERT makes: every public column from `values`, every write-only one from its default.
-
-    In a table without a primary key it gets the next hidden row id.
-    """
+    """An INSERT's row: public columns from `values`, write-only ones from defaults; a hidden row id without a
+    primary key."""
     columns = descriptor.public_columns
     if len(values) != len(columns):
         names = ", ".join(column.name for column in columns)
@@ -71,7 +68,7 @@ def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: C
 
 
 def _default(column: Column) -> bytes:
-    """The value that an insert puts that cannot name the column: its default, when that is a literal."""
+    """The value of a column that the insert cannot name: its default, if that is a literal."""
     if column.default is not None and LITERAL.fullmatch(column.default):
         return stored(column.type, _literal(column.default), column.length)
     return column.fill_value if column.fill_value is not None else encoding.NULL
@@ -98,7 +95,7 @@ def key_of(descriptor: Descriptor, values: Sequence[str | None]) -> bytes:
 def assignments(
     descriptor: Descriptor, old: StoredRow, pairs: Iterable[tuple[str, str | None]]
 ) -> tuple[dict[ColumnId, bytes], bytes | None]:
-    """The assignments of an UPDATE: encoded values of non-key columns, and the new K(r) when the key changes."""
+    """Encoded values of non-key columns, and the new K(r) if the key changes."""
     assigned = {}
     for name, text in pairs:
         column = _public(descriptor, name)
@@ -146,10 +143,7 @@ def pair_text(descriptor: Descriptor, pair: Pair) -> Sentence:
 
 
 def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> Sentence:
-    """The owner of a pair by its key, in words. Of a unique entry, `value` says whose it is.
-
-    A placement is named where it is not the one that is read.
-    """
+    """The owner of a pair by its key, in words; of a unique entry by `value`. Names a placement that is not read."""
     try:
         name = name_of(descriptor, key)
     except StrayKey:

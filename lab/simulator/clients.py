@@ -1,8 +1,6 @@
-"""The clients of a run: transactions, and statements whose values fit the columns that there are.
-
-A session knows the columns of the version it uses, or of the newest one, whose lease its node may not have yet: then
-its statement is refused, as a client's is that was written for another version of the table.
-"""
+"""The clients of a run: transactions, and statements whose values fit the columns. A session knows the columns of
+the version it uses, or of the newest one before its node leases it: then the statement is refused, as a client's
+would be."""
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
@@ -67,7 +65,6 @@ def _statement(now: Situation, session: str) -> Event:
 
 
 def _known(now: Situation, session: str) -> Descriptor:
-    """The version whose columns the session thinks of."""
     newest = now.some_table()
     one = now.lab.world.transactions.get(session)
     if one is None or newest.table_id not in one.pins:
@@ -100,7 +97,7 @@ def _by_some_index(now: Situation, table: str) -> str:
 
 
 def reader(now: Situation) -> Made:
-    """A query begins and reads on, or returns its rows after a while; its lease may be over by then (T4)."""
+    """A query begins and reads on, or returns its rows; its lease may be over by then (T4)."""
     node = now.node
     if not node.is_running or node.is_frozen:
         return None
@@ -113,7 +110,7 @@ def reader(now: Situation) -> Made:
 
 
 def caller(now: Situation) -> Made:
-    """Somebody uses a table for a while without a transaction."""
+    """A session uses a table for a while without a transaction."""
     node = now.node
     if not node.is_running or node.is_frozen:
         return None

@@ -4,7 +4,7 @@
     users@4   age int, and its twin, text    the twin has a new id; its values are the old column's
     users@6   the twin is called age         the row is expected with age = '1'
 
-The ledger keeps values by the *root*: the column that stood first in such a row of twins.
+The ledger stores values by the *root*: the first column in such a row of twins.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ NULL = "null"
 
 @dataclass
 class Columns:
-    """The columns of all versions. A pure look at them: what is found once stays so."""
+    """The columns of all versions. Results are cached."""
 
     control: Control
     roots: dict[tuple[TableId, ColumnId], Column] = field(default_factory=dict)
 
     def root(self, table: TableId, column: ColumnId) -> Column:
-        """The column that a value of `column` was first written to, as its first version has it."""
+        """The first column of a row of twins, as its first version has it."""
         known = self.roots.get((table, column))
         if known is None:
             versions = self.control.published[table]
@@ -39,7 +39,7 @@ class Columns:
         return known
 
     def meant(self, write: Write, descriptor: Descriptor) -> RowWrite:
-        """The values that a successful statement wrote under this version; a column in write-only got its default."""
+        """The values that a statement wrote under this version; a write-only column got its default."""
         table = descriptor.table_id
         if write.verb == "update":
             column = descriptor.column_named(str(write.column))

@@ -1,7 +1,4 @@
-"""The context in which a kind of event is asked for the next line: the cluster, the seed, the seed's habits.
-
-An event is a line of the scripts' language; of a statement that writes or reads rows also what it means for the ledger.
-"""
+"""The context of the next event: the cluster, the seed, its habits. An event is a line of the scripts' language."""
 
 from dataclasses import dataclass
 from random import Random
@@ -16,7 +13,7 @@ from lab.simulator.oracle import Write
 
 
 def apart(rng: Random) -> Random:
-    """A generator that follows from `rng` and leaves it as it is: what it decides moves nothing else of the run."""
+    """A generator that follows from `rng` and leaves it as it is, so that the rest of the run stays the same."""
     twin = Random()
     twin.setstate(rng.getstate())
     return Random(twin.getrandbits(64))
@@ -24,7 +21,7 @@ def apart(rng: Random) -> Random:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line. `write` is what it does to a row, `reads` the session that shall see all rows of `table`."""
+    """One line. `write` is its effect on a row, `reads` the session that shall see all rows of `table`."""
 
     line: str
     write: Write | None = None
@@ -34,11 +31,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The habits of a seed: what it does how often, to which rows.
-
-    `haste`: how soon a session that has begun goes on and ends.
-    `family`: the kinds of change it prefers (`lab.simulator.ddl_generator`).
-    """
+    """The habits of a seed: how often it does what, to which rows. `haste`: how soon a session goes on and ends.
+    `family`: the kinds of change it prefers (`lab.simulator.ddl_generator`)."""
 
     weights: tuple[float, ...]
     faults: frozenset[Fault]
@@ -50,8 +44,6 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that a kind of event looks at."""
-
     lab: Lab
     rng: Random
     habits: Habits
@@ -80,13 +72,13 @@ class Situation:
 
     @property
     def pets(self) -> Descriptor | None:
-        """The other table, unless it is not there, or going."""
+        """The other table, unless it is missing, or being dropped."""
         control = self.lab.world.control
         newest = control.newest(list(control.published)[-1])
         return newest if newest.name == "pets" and newest.state is not State.ABSENT else None
 
     def some_table(self) -> Descriptor:
-        """The table that something happens to: most often one that is being changed."""
+        """Most often one that is being changed."""
         change, pets = self.change, self.pets
         if change is not None and self.rng.random() < 0.7:
             moving = [table for table in (self.users, pets) if table and table.table_id in change.state.plan.table_ids]

@@ -1,13 +1,10 @@
-"""The change that is submitted next: one statement of DDL on the tables as they are now.
+"""The next DDL statement on the tables as they are now. The planner refuses impossible combinations.
 
-    index     an index is added or dropped, plain or unique
-    table     pets comes or goes
-    alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
-    refer     a foreign key comes or goes, between the two tables or within one
-
-and now and then a table is coordinated otherwise.
-
-What does not go together is refused by the planner, as it would be to a user.
+index     an index is added or dropped, plain or unique
+table     pets is created or dropped
+alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
+refer     a foreign key is added or dropped, between the two tables or within one
+coordinate    now and then
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +38,6 @@ def family(rng: Random) -> tuple[float, ...]:
 
 
 def submit(now: Situation) -> Made:
-    """A new change, when there is none."""
     if now.change is not None:
         return None
     other = apart(now.rng)
@@ -60,7 +56,6 @@ def _index(now: Situation) -> Made:
 
 
 def _index_columns(now: Situation, table: Descriptor) -> str:
-    """One column mostly; with the key, or two of them."""
     columns = [column.name for column in table.public_columns[1:]]
     if not columns:
         return "(id)"
@@ -102,7 +97,6 @@ def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
 
 
 def _unique_columns(table: Descriptor) -> list[Column]:
-    """The columns that a public unique index is about, each alone."""
     whole = (index for index in table.public_indexes if index.unique and index.where is None)
     return [table.column(index.column_ids[0]) for index in whole if len(index.columns) == 1]
 
@@ -151,7 +145,7 @@ NEW_COLUMNS = (
 
 
 def _check(now: Situation, table: Descriptor, column: Column, label: str) -> str | None:
-    """A CHECK goes if there is one, or comes: rows may break it."""
+    """Drops the CHECK, or adds one that rows may break."""
     own = [one for one in table.constraints if one.expression is not None]
     if own:
         return f"drop constraint {_one(now, own).name}"

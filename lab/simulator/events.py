@@ -1,10 +1,6 @@
-"""The events that may happen next: one line of a script, chosen by the seed among what makes sense now.
-
-A kind of event is drawn by weight and then asked for a line; a kind that has none now is drawn again.
-Each seed has habits of its own: some kinds often, some rarely, some faults not at all; so runs differ more
-than chance alone would make them. What clients do is in `lab.simulator.clients`, which changes are submitted in
-`lab.simulator.ddl_generator`.
-"""
+"""The events that may happen next: one line of a script, chosen by the seed among those that make sense now. A kind
+is drawn by weight, again if it has no line. Each seed has habits of its own, so that runs differ more than by
+chance."""
 
 from collections.abc import Callable
 from itertools import accumulate
@@ -34,7 +30,6 @@ Maker = Callable[[Situation], Made]
 
 
 def habits(rng: Random, faults: frozenset[Fault]) -> Habits:
-    """Drawn once for a run."""
     kept = frozenset(fault for fault in Fault if fault in faults and rng.random() < 0.75)
     weights = accumulate(
         weight * rng.choice(FACTORS) if fault is None or fault in kept else 0.0 for weight, fault, _ in KINDS
@@ -65,7 +60,7 @@ def long_time(now: Situation) -> Made:
 
 
 def step(now: Situation) -> Made:
-    """The worker does the next thing; where there is none, another one comes."""
+    """The worker takes its next step; without one, another worker comes."""
     driver = now.change
     if driver is None:
         return None
@@ -83,12 +78,12 @@ def step(now: Situation) -> Made:
 
 
 def _is_filling(driver: Driver) -> bool:
-    """True when chunks may be read: the fill has cleared old tombstones (R6)."""
+    """True if chunks may be read: the fill has cleared old tombstones (R6)."""
     return driver.step is not None and driver.step.kind is StepKind.FILL and driver.run.is_cleared
 
 
 def zombie_chunk(now: Situation) -> Made:
-    """An attempt that everybody has forgotten puts what it read, whatever has happened to the run."""
+    """A forgotten attempt puts its chunk, whatever has happened to the run."""
     for driver in now.lab.changes:
         if driver.started is not None and driver.started.chunks:
             return f"put {driver.filled[0].name}{' last' if now.rng.random() < 0.5 else ''}"
@@ -186,7 +181,7 @@ def operator(now: Situation) -> Made:
 
 
 def release(now: Situation) -> Made:
-    """A lease is taken away behind a node's back, most often one under which a transaction runs."""
+    """A lease is taken away behind a node's back, most often one with a transaction."""
     used = [(one.node, table) for one in now.lab.world.transactions.values() for table in one.entered]
     if used and now.rng.random() < 0.8:
         node, table = used[int(now.rng.random() * len(used))]
@@ -270,7 +265,6 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
 
 
 def _coordination(rng: Random, number: int) -> str:
-    """The option of a table whose nodes agree on its version otherwise than by leases alone."""
     chosen = rng.choices(("", "both", "hash"), (3, 1, 2), k=2)[number]
     return f" with (coordination = '{chosen}')" if chosen else ""
 
@@ -290,7 +284,6 @@ CLOSING_ROUNDS_MAX = 12
 
 
 def calm(lab: Lab) -> list[Event]:
-    """Faults stop."""
     lines = ["spread news"]
     lines += ["store flushes"] if lab.world.store.flushing else []
     for name, node in lab.world.nodes.items():
@@ -301,7 +294,7 @@ def calm(lab: Lab) -> list[Event]:
 
 
 def ending(lab: Lab) -> list[Event]:
-    """Time runs on, and workers do what they are there for; empty when all is over."""
+    """Time runs on, and workers take their steps; empty when all is over."""
     driver = lab.changes[-1] if lab.changes else None
     if driver is None or driver.is_over:
         return []

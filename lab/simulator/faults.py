@@ -5,11 +5,11 @@ from enum import Enum
 
 
 class BadFaults(ValueError):
-    """Words that name no fault: says which there are."""
+    """Says which faults exist."""
 
 
 class Fault(Enum):
-    """One kind of trouble; the value is its name on the command line."""
+    """The value is its name on the command line."""
 
     LOSS = "loss"
     """news, requests and answers are lost; a node is cut off from the database"""
@@ -38,7 +38,7 @@ NONE: frozenset[Fault] = frozenset()
 
 
 def faults_named(text: str) -> frozenset[Fault]:
-    """`none`, or names separated by commas, `all` among them, with a minus those left out; raises `BadFaults`."""
+    """`none`, or names separated by commas, also `all`, with a minus to leave out. Raises `BadFaults`."""
     chosen = NONE
     for name in (word.strip() for word in text.split(",") if text != "none"):
         if name.startswith("-"):

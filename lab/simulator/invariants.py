@@ -1,15 +1,14 @@
-"""Invariants: rules that hold after every event, whatever came first, and those that must hold at the end.
+"""Invariants: rules that hold after every event, and those that must hold at the end.
 
-    L1    what a node believes it may use, the database has leased to it at least as long
+    L1    a node uses a version no longer than the database has leased it
     L2    live leases of a table are on its two newest versions
-    C1..  the seven clauses, under every version that the fence lets in or somebody leases
+    C1..  the seven clauses, under every version that the fence lets in or a node leases
     lost  the rows are those that were acknowledged, no more and no less
-    read  a query saw what was acknowledged before its snapshot, by whichever index
-    R10   a verification finds nothing wrong but rows that break what is being added: duplicates, a constraint
-    X4    at the end every change is done, or rolled back to what was before it, in all its tables
+    read  a query saw the rows acknowledged before its snapshot, by whichever index
+    R10   a verification finds only rows that break the new element: duplicates, a constraint
+    X4    at the end every change is done or rolled back, in all its tables
 
-Pairs are judged only when they, or the versions in force, have changed; the same pairs under the same
-version are judged once, also over many runs (`Memory`).
+Pairs are judged once under each version, also over many runs (`Memory`).
 """
 
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ REMEMBERED_MAX = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that was broken, and how it shows."""
+    """A broken rule, and how it shows."""
 
     rule: str
     why: str
@@ -55,7 +54,7 @@ class Opinion:
 
 @dataclass
 class Memory:
-    """Opinions by pairs and version. A pure cache: it never changes what is found."""
+    """Opinions by pairs and version. A pure cache: it never changes a finding."""
 
     versions: dict[Descriptor, int] = field(default_factory=dict)
     opinions: dict[object, Opinion] = field(default_factory=dict)
@@ -85,7 +84,6 @@ class Judge:
         self.columns = Columns(self.lab.world.control)
 
     def look(self) -> Finding | None:
-        """The first thing that is wrong."""
         return next(self._wrong(), None)
 
     def _wrong(self) -> Iterator[Finding]:
@@ -110,7 +108,7 @@ class Judge:
                 yield from self._judge(descriptor)
 
     def _verification(self, driver: Driver) -> Iterator[Finding]:
-        """Pairs that the fill and the writers left are right: only rows that break what is added make it fail (R10)."""
+        """Only rows that break the new element make a verification fail (R10)."""
         state = driver.state
         if state.error and state.error != RUN_ERROR and not _is_of_the_rows(state.plan, state.error):
             yield Finding("R10", f"verification of {state.plan.title} fails: {state.error}")
@@ -164,7 +162,6 @@ class Judge:
         return known if known is not None else self.memory.remember(key, self._form_opinion(table, referenced))
 
     def _table(self, descriptor: Descriptor) -> Referenced:
-        """One version of a table, and its pairs."""
         start = descriptor.table_id.to_bytes(4)
         pairs = self.lab.world.store.pairs
         there = [{k: v for k, v in one.items() if k.startswith(start)} for one in pairs]
@@ -195,13 +192,13 @@ class Judge:
         return "; ".join([*parts, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
 
     def _lost(self) -> frozenset[TableId]:
-        """The tables whose rows are to be deleted: their deletion has begun."""
+        """The tables whose rows are being deleted."""
         return frozenset(driver.table for driver in self.lab.changes if _is_deleting_rows(driver))
 
     # Reads and the end
 
     def read(self, actor: str, descriptor: Descriptor, rows: list[str]) -> Finding | None:
-        """Compare what a query saw with what it must see."""
+        """Compares a query's rows with the expected ones."""
         expected = self.columns.texts(self.ledger.seen(actor, descriptor.table_id), descriptor)
         if descriptor.table_id in self._lost() or sorted(rows) == expected:
             return None
@@ -210,7 +207,6 @@ class Judge:
         )
 
     def end(self) -> Finding | None:
-        """Faults have stopped and time has run on."""
         for driver in self.lab.changes:
             finding = next(self._unfinished(driver), None)
             if finding is not None:
@@ -240,7 +236,7 @@ def _referenced(descriptor: Descriptor) -> list[TableId]:
 
 
 def _is_of_the_rows(plan: Plan, error: str) -> bool:
-    """The error may be of the rows alone: they have no value of the new type, or break what is being added."""
+    """The rows alone may cause the error: a value without the new type, or one that breaks the new element."""
     kinds = {element.kind for element in plan.moving(MoveKind.ADD)}
     if error.startswith(("C6: ", "C4: ")) and Kind.UNIQUE_INDEX in kinds:
         return all(one[:4] in ("C6: ", "C4: ") for one in error.split("; "))
@@ -250,7 +246,7 @@ def _is_of_the_rows(plan: Plan, error: str) -> bool:
 
 
 def _is_deleting_rows(driver: Driver) -> bool:
-    """A table that is dropped for good, or whose addition is rolled back: nobody's rows are promised any more."""
+    """A table that is dropped for good, or whose addition is rolled back: its rows are no longer promised."""
     if all(move.element.kind is not Kind.TABLE for move in driver.state.plan.moves):
         return False
     deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])
@@ -258,7 +254,7 @@ def _is_deleting_rows(driver: Driver) -> bool:
 
 
 def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:
-    """Equal but for the version and the ids that are used up; None: the table is dropped."""
+    """Equal but for the version and the used ids; None: the table is dropped."""
     if other is None:
         return one.state is State.ABSENT
     return _bare(one) == _bare(other)

@@ -1,8 +1,5 @@
-"""The shortest list of events that still shows a finding: leave one out, replay, repeat to a fixpoint.
-
-First whole blocks are left out, then single events, from the last to the first, until none can go. The rule
-that is broken must stay the same; how it shows may change.
-"""
+"""The shortest list of events that still breaks the same rule: leave out blocks, then events, and replay, to a
+fixpoint."""
 
 from collections.abc import Callable
 
@@ -17,7 +14,6 @@ PASSES_MAX = 50
 
 
 def minimise(found: Outcome, without: frozenset[Without], memory: Memory) -> Outcome:
-    """The finding of `found` by fewer events."""
     assert found.finding is not None, "there is something to show"
     rule = found.finding.rule
 
@@ -31,7 +27,7 @@ def minimise(found: Outcome, without: frozenset[Without], memory: Memory) -> Out
 
 
 def shorter(events: Events, shows: Callable[[Events], bool]) -> Events:
-    """A sublist that still shows it and loses it when any one event goes."""
+    """A sublist that still shows it and loses it without any one event."""
     size = len(events) // 2
     while size > 1:
         events = _without_blocks(events, size, shows)

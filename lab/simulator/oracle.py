@@ -1,12 +1,11 @@
-"""The rows that were acknowledged, kept beside the cluster: what a correct database would hold.
+"""The rows that were acknowledged, kept beside the cluster: the rows of a correct database.
 
     begin     the transaction sees the rows as they are now
     write     seen by its own transaction only
-    commit    acknowledged: from now on the row is there, as written, until another commit
-    refused   nothing of it is ever seen
+    commit    acknowledged: from now on the row exists, until another commit
+    refused   never seen
 
-So an acknowledged write that is lost, a refused one that stays, and a read that saw something else
-than its snapshot are all found by comparing.
+Comparison finds a lost acknowledged write, a refused one that stays, and a read outside of its snapshot.
 """
 
 from collections.abc import Mapping
@@ -35,7 +34,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RowWrite:
-    """The effect of a statement under the version that it ran under."""
+    """The effect of a statement under its version."""
 
     statement: Write
     values: Mapping[ColumnId, str] = field(default_factory=dict)
@@ -43,7 +42,7 @@ class RowWrite:
 
 @dataclass(slots=True)
 class Snapshot:
-    """The rows that an open transaction sees, and what it wrote."""
+    """The rows that an open transaction sees, and its writes."""
 
     rows: dict[TableId, Rows]
     writes: list[tuple[TableId, RowWrite]] = field(default_factory=list)
@@ -51,7 +50,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Ledger:
-    """Acknowledged rows by table, and the transactions that are open."""
+    """Acknowledged rows by table, and the open transactions."""
 
     tables: dict[TableId, Rows] = field(default_factory=dict)
     opened: dict[str, Snapshot] = field(default_factory=dict)
@@ -60,7 +59,7 @@ class Ledger:
         self.opened[actor] = Snapshot({table: dict(rows) for table, rows in self.tables.items()})
 
     def wrote(self, table: TableId, write: RowWrite) -> None:
-        """A statement succeeded: acknowledged at once outside of a transaction."""
+        """Outside of a transaction it is acknowledged at once."""
         if write.statement.actor not in self.opened:
             _do(self.tables.setdefault(table, {}), write)
             return

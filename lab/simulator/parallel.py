@@ -1,4 +1,4 @@
-"""A range of seeds over several processes, each with every n-th; the lowest seed that finds something wins."""
+"""A range of seeds over several processes, each with every n-th; the lowest finding wins."""
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -13,7 +13,6 @@ BATCH = 50
 
 
 def run_parallel(seeds: range, setup: Setup, *, jobs: int, watch: Callable[[Report], bool]) -> Report:
-    """As `run_all`, over `jobs` processes."""
     total = Report()
     batches = iter([seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH)])
     fresh = get_context("spawn")  # a fork would inherit the locks of threads that it does not have

@@ -1,4 +1,4 @@
-"""A range of seeds, one run after the other, until something is found."""
+"""Runs seeds until one finds something."""
 
 import time
 from collections import Counter
@@ -12,7 +12,7 @@ from lab.simulator.simulation import Outcome, Setup, simulate
 
 @dataclass
 class Report:
-    """The result of a range. `shortest` is the first finding, minimised; `sometimes` counts what happened."""
+    """`shortest` is the first finding, minimised; `sometimes` counts events."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -33,7 +33,7 @@ def run_all(
     minimises: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
-    """Run seeds until one finds something, there are no more, or `watch` says stop."""
+    """Ends with a finding, without more seeds, or when `watch` says stop."""
     report, memory, began = Report(), Memory(), clock()
     for seed in seeds:
         outcome = simulate(seed, setup, memory)

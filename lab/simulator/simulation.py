@@ -5,8 +5,7 @@
     calm       faults stop
     ending     time runs on until every change is over, and the judge has its last word
 
-A replay does the same events in the same order, those that are refused now included; so an event can be
-left out and the rest still means something.
+A replay does the same events in order, refused ones included, so that the rest still means something without one.
 """
 
 from collections import Counter
@@ -30,7 +29,7 @@ EVENTS = 120
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The setup that all runs of a range share. `without`: rules left out, to see that it is noticed."""
+    """`without`: rules left out, to see that it is noticed."""
 
     events: int = EVENTS
     faults: frozenset[Fault] = ALL
@@ -39,7 +38,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A run: what happened, and what was found (None: nothing). `at_end`: after faults had stopped."""
+    """A run and its finding (None: nothing). `at_end`: after faults had stopped."""
 
     seed: int | None
     happened: tuple[Event, ...]
@@ -50,8 +49,6 @@ class Outcome:
 
 @dataclass
 class Simulation:
-    """A cluster that is watched while things happen to it."""
-
     memory: Memory = field(default_factory=Memory)
     without: frozenset[Without] = frozenset()
     lab: Lab = field(default_factory=Lab)
@@ -67,11 +64,11 @@ class Simulation:
         self.judge = Judge(self.lab, self.ledger, self.memory)
 
     def do_all(self, events: Iterable[Event]) -> bool:
-        """True when nothing was found."""
+        """True if nothing was found."""
         return all(self.do(event) for event in events)
 
     def do(self, event: Event) -> bool:
-        """One event, and a look at what it led to. True when nothing is wrong."""
+        """One event, and a look at its result. True if nothing is wrong."""
         self.happened.append(event)
         self.counts["events"] += 1
         try:
@@ -103,7 +100,7 @@ class Simulation:
             self.sent = {actor: one for actor, one in self.sent.items() if actor in self.lab.world.transactions}
 
     def _note(self, event: Event, verb: str, output: list[str]) -> None:
-        """Enter a statement that succeeded into the ledger."""
+        """Enters a successful statement into the ledger."""
         actor = event.line.partition(":")[0]
         if event.write is not None:
             used = self._version(f"{actor}: under ", output)
@@ -125,7 +122,7 @@ class Simulation:
             self.judge.is_blind_to_leases = True
 
     def _learn_outcomes(self) -> None:
-        """Follow what the store has done by now with each COMMIT on its way, in order; no node has reported it yet."""
+        """The store's outcome of each COMMIT on its way, in order, before any node reports it."""
         for actor, one in self.sent.items():
             if actor in self.ledger.opened and one.status is TransactionStatus.COMMITTED:
                 self.ledger.commit(actor)
@@ -140,7 +137,7 @@ class Simulation:
             self.finding = Finding("lost", f"{actor} heard that its transaction has committed, but it was lost")
 
     def _check_answer(self, actor: str, answer: str) -> None:
-        """A node's answer about a lost COMMIT must be true; that nobody knows always is."""
+        """A node's answer about a lost COMMIT must be true; "unknown" always is."""
         self.counts[f"answered: {answer}"] += 1
         if answer == COMMIT_ANSWERS[commit_outcomes.Outcome.COMMITTED]:
             self._acknowledged(actor)
@@ -153,14 +150,12 @@ class Simulation:
                 self.finding = Finding("lost", f"{actor} heard that nothing was committed, but it was")
 
     def _version(self, beginning: str, output: list[str]) -> Descriptor:
-        """The version that a statement says it ran under."""
         line = next(line for line in reversed(output) if line.startswith(beginning))
         name, _, version = line.removeprefix(beginning).partition(":")[0].partition("@")
         control = self.lab.world.control
         return control.version(control.find(name), int(version))
 
     def close(self) -> None:
-        """Faults stop, time runs on, every change ends."""
         if not self.do_all(calm(self.lab)):
             return
         for _ in range(CLOSING_ROUNDS_MAX):
@@ -181,7 +176,6 @@ def _kind_of(move: Move) -> str:
 
 
 def _rows(actor: str, output: list[str]) -> list[str]:
-    """The rows that a query saw, as it printed them."""
     line = next(line for line in reversed(output) if line.startswith(f"{actor}: "))
     listed = line.split(": ", 2)[2]
     return [] if listed == "no row" else [f"({row}" for row in listed.removeprefix("(").split(", (")]
@@ -199,7 +193,7 @@ def simulate(seed: int, setup: Setup, memory: Memory) -> Outcome:
 
 
 def replay(events: Iterable[Event], without: frozenset[Without], memory: Memory, *, to_end: bool) -> Outcome:
-    """The same events again; `to_end`: and whatever it takes to end."""
+    """`to_end`: and the events that it takes to end."""
     simulation = Simulation(memory, without)
     simulation.do_all(events)
     if to_end:
@@ -208,7 +202,7 @@ def replay(events: Iterable[Event], without: frozenset[Without], memory: Memory,
 
 
 def _closed(simulation: Simulation, seed: int | None) -> Outcome:
-    """The outcome after the end, if it comes to that; of the events only those before it."""
+    """The outcome after the end; of the events only those before it."""
     happened, at_end = tuple(simulation.happened), simulation.finding is None
     if at_end:
         simulation.close()

@@ -1,4 +1,4 @@
-"""A run as a golden script: its events are lines of the language already; here they get a reason and their output."""
+"""A run as a golden script, with a reason and its output."""
 
 from lab.cluster.control_plane import Without
 from lab.scripts.commands_of import Lab, Refusal, perform
@@ -8,7 +8,7 @@ from lab.simulator.simulation import Outcome
 
 
 def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
-    """The events of a run, refused ones marked, then what the clauses say; with all that it prints now."""
+    """The events of a run, refused ones marked, then the clauses; with today's output."""
     lab = Lab()
     lines = [_performed(lab, line) for line in without_lines(without)]
     lines += [_performed(lab, event.line) for event in outcome.happened]
@@ -24,12 +24,11 @@ def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
 
 
 def without_lines(without: frozenset[Without]) -> list[str]:
-    """The commands that leave out these rules."""
     return [f"without {rule.value}" for rule in Without if rule in without]
 
 
 def _performed(lab: Lab, line: str) -> str:
-    """The line as a script has it: with `!` when it is refused."""
+    """The line, with `!` if it is refused."""
     try:
         perform(lab, line)
     except Refusal:

@@ -20,17 +20,13 @@ AFTER_EMPHASIS = re.compile(r"([。！？；，：]</(?:em|strong)>) (?=[^\x00-\
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Paragraphs, lists, tables, code.
-
-    Behind what is emphasised, Markdown wants a space where Chinese has none.
-    """
+    """Behind emphasis Markdown wants a space, Chinese has none."""
     rendered = MARKDOWN.render(text)  # html is off: every character of the text is escaped
     return SafeString(AFTER_EMPHASIS.sub(r"\1", rendered))
 
 
 @register.filter
 def inline(text: str) -> SafeString:
-    """A single line, such as a choice, without a paragraph around it."""
     return SafeString(MARKDOWN.renderInline(text))  # as above
 
 
@@ -41,7 +37,6 @@ def plain(text: str) -> str:
 
 @register.filter
 def readings(names: Sequence[str]) -> list[Reading]:
-    """Texts in the reader's language; those that are the same for this reader once."""
     return list(dict.fromkeys(reading_for(name, get_language() or "") for name in names))
 
 
@@ -50,5 +45,4 @@ RULE_SECTIONS = {"C": 2, "L": 5, "T": 6, "R": 7, "X": 8}
 
 @register.filter
 def rule_section(rule: str) -> str:
-    """The anchor of the protocol's section that has a rule."""
     return f"section-{RULE_SECTIONS.get(rule[:1], 1)}"

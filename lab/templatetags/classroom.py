@@ -12,5 +12,4 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def member_here(context: dict[str, Any]) -> Membership | None:
-    """The membership with which this browser works; None without one."""
     return selectors.member_here(context["request"])

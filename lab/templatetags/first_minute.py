@@ -12,5 +12,4 @@ register = template.Library()
 
 @register.inclusion_tag("lab/parts/first_minute.html")
 def first_minute() -> Mapping[str, Any]:
-    """The two clicks with their stage; the page loads its styles and its module."""
     return {"first_minute": described()}

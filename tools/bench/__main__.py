@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def shown(figures: list[Figure]) -> list[Figure]:
-    """The figures, printed as soon as they are known: all of them take half an hour."""
+    """Prints the figures at once: all of them take half an hour."""
     for figure in figures:
         print(f"{figure.what}: {figure.seen}", flush=True)
     return figures

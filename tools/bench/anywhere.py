@@ -107,7 +107,6 @@ def main() -> None:
 
 
 def measured(browser: Browser, address: str) -> Iterator[str]:
-    """A line for each figure, as soon as it is known."""
     context = browser.new_context()
     context.set_default_timeout(BOOT_MS_MAX)
     context.add_init_script(NOTE_PAINT)

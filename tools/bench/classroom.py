@@ -1,11 +1,8 @@
-"""A class of thirty at the lab: steps on the stage, a teacher who watches, and questions to the explorer.
+"""A class of thirty at the lab: a teacher watches the grid, learners take random steps, and their browsers ask the
+explorer.
 
-    teacher   makes an anonymous course by its form, and asks for the grid every other second
-    learners  join by the invite link, answer a prediction, take random steps, think, and begin anew; all over HTTP
-    askers    the same browsers: each asks the explorer something that nobody has asked, and again when that is answered
-
-Learners, server, explorer and database share the machine's cores. Questions are another connection of the same browser,
-so a learner thinks, steps and waits for an answer at once: more than a person does.
+Learners, server, explorer and database share the machine's cores. A learner thinks, steps and waits for an answer at
+once: more than a person does.
 """
 
 import http.client
@@ -46,7 +43,7 @@ JOIN_S_MAX = 60.0
 
 @dataclass(slots=True)
 class Browser:
-    """A browser with its cookies, on one connection that is kept."""
+    """A browser with its cookies, on one connection."""
 
     host: str
     cookies: dict[str, str] = field(default_factory=dict)
@@ -56,12 +53,10 @@ class Browser:
         return self._ask("GET", path, None, {})
 
     def form(self, path: str, fields: dict[str, Any]) -> str:
-        """Send a form; the answer is where it led to."""
         body = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": self._token()}, doseq=True)
         return self._ask("POST", path, body, {"Content-Type": "application/x-www-form-urlencoded"})
 
     def json(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send JSON, as the stage does; the answer is JSON."""
         headers = {"Content-Type": "application/json", "X-CSRFToken": self._token()}
         return json.loads(self._ask("POST", path, json.dumps(body), headers))  # type: ignore[no-any-return]
 
@@ -97,7 +92,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Durations in seconds, and how many questions of each learner were answered."""
+    """Durations in seconds, and the answered questions of each learner."""
 
     steps: list[float]
     grids: list[float]
@@ -135,7 +130,6 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 
 def hold_class(cluster: RunningCluster, *, learners: int, seconds: float) -> Seen:
-    """A lesson of so many seconds."""
     host = urllib.parse.urlsplit(cluster.address).netloc
     teacher = Browser(host)
     cluster.manage("users", "add", "teacher", "instructor")
@@ -177,7 +171,7 @@ def joined(host: str, invitation: str) -> Browser:
 
 
 def take_steps(browser: Browser, seed: int, stop: threading.Event) -> list[float]:
-    """Answer the prediction, then take random steps until the lesson is over. Seconds of each step."""
+    """Answers the prediction, then takes random steps. Seconds of each step."""
     chance, seconds = random.Random(seed), list[float]()
     path = f"/lab/chapters/{CHAPTER}/{PREDICTION}/"
     browser.get(path)
@@ -198,7 +192,7 @@ def take_steps(browser: Browser, seed: int, stop: threading.Event) -> list[float
 
 
 def first_session(browser: Browser, setup: str) -> dict[str, Any]:
-    """The session with which the stage's page begins; the set-up of the first minute alone has another page."""
+    """The session at the beginning of the stage's page; the first minute has another page."""
     text = browser.get(f"/lab/stage/?setup={setup}&present=0")
     answer = re.search(r'<script id="stage-answer" type="application/json">(.*?)</script>', text, re.DOTALL)
     assert answer is not None, text[:300]
@@ -206,7 +200,7 @@ def first_session(browser: Browser, setup: str) -> dict[str, Any]:
 
 
 def watch(teacher: Browser, course: str, stop: threading.Event) -> list[float]:
-    """Ask for the grid as the teacher's page does. Seconds of each answer."""
+    """Asks for the grid as the teacher's page does. Seconds of each answer."""
     seconds = []
     while not stop.wait(LOOK_S):
         began = time.perf_counter()
@@ -216,7 +210,7 @@ def watch(teacher: Browser, course: str, stop: threading.Event) -> list[float]:
 
 
 def ask(browser: Browser, questions: Iterator[dict[str, Any]], stop: threading.Event) -> int:
-    """Ask one question after the other. Returns how many were answered."""
+    """The number of answered questions."""
     answered = 0
     for question in questions:
         asked = browser.json("/lab/questions/", question)
@@ -231,10 +225,7 @@ def ask(browser: Browser, questions: Iterator[dict[str, Any]], stop: threading.E
 
 
 def unasked() -> Iterator[dict[str, Any]]:
-    """Questions that differ: sets of clauses, versions, set-ups, first rows or any. Many threads take them.
-
-    There are 7,112: a class must not come to their end, or the explorer rests.
-    """
+    """Different questions: clauses, versions, set-ups, first rows. There are 7,112, enough for a class."""
     lock = threading.Lock()
     sets = [found for size in range(1, len(CLAUSES) + 1) for found in itertools.combinations(CLAUSES, size)]
     every = iter(itertools.product(sets, VERSIONS, ASKED_SETUPS, (False, True)))

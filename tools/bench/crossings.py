@@ -71,7 +71,7 @@ def _seen(process: "subprocess.Popen[str]", client: "psycopg.Connection[Any]", s
 
 
 def _asked(process: "subprocess.Popen[str]") -> dict[str, list[str]]:
-    """Modules and forms crossed since it was asked before."""
+    """Modules and forms crossed since the last question."""
     assert process.stdout is not None
     process.send_signal(signal.SIGUSR1)
     counts: dict[str, list[str]] = json.loads(process.stdout.readline())
@@ -96,8 +96,6 @@ def counted_node(cluster: RunningCluster) -> Iterator[tuple["subprocess.Popen[st
 
 
 class Crossed:
-    """Modules entered and classes made in this process since it was asked before."""
-
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.forms: set[str] = set()
@@ -128,7 +126,6 @@ def _is_counted(module: str) -> bool:
 
 
 def main() -> None:
-    """A node that counts."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
     import django

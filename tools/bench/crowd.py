@@ -1,8 +1,7 @@
 """A hundred lease machines on one table: eight nodes, and 92 keepers without SQL in a process of their own.
 
-Each keeper is a node's lease keeper as production runs it: its sessions, its heartbeats, gossip. It uses the table for
-two milliseconds now and then, so that every version meets a hundred leases that must go before the next one.
-The cluster is its own: PostgreSQL takes as many connections as its nodes may need, and a keeper needs two.
+Each keeper is a node's lease keeper with its sessions, heartbeats and gossip. It uses the table for two milliseconds
+now and then, so that every version meets a hundred leases. PostgreSQL needs two connections for each keeper.
 """
 
 import asyncio
@@ -59,7 +58,6 @@ def figure(cluster: RunningCluster) -> Figure:
 
 
 def registered(cluster: RunningCluster) -> dict[str, int]:
-    """The keepers' names and incarnations."""
     names = [f"k{number}" for number in range(1, KEEPERS + 1)]
     sql = "SELECT incarnation FROM node_register(%s, '127.0.0.1', 1, 1)"
     with psycopg.connect(cluster.database_url, autocommit=True) as database:

@@ -54,7 +54,7 @@ FROM spark_tasks_reorgrun WHERE change_id = (SELECT max(id) FROM changes_change)
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A run of a change: how long it waited for its worker, and how long it took."""
+    """A run of a change: its wait for a worker, and its duration."""
 
     kind: str
     waited_s: float
@@ -63,7 +63,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One statement: seconds until it returned, seconds of processors, and its runs."""
+    """Seconds until it returned, seconds of processors, and its runs."""
 
     seconds: float
     processor_s: float
@@ -91,7 +91,6 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 
 def measure_cold() -> list[Figure]:
-    """The first change of a cluster that has just come up."""
     with running_cluster(LEASE_S="30") as cluster:
         make_table(cluster, TABLE, ROWS)
         there, back = round_of(cluster, ONE_COLUMN)
@@ -116,7 +115,7 @@ def load(cluster: RunningCluster) -> None:
 
 
 def paced_figure(cluster: RunningCluster) -> Figure:
-    """One client that updates the indexed column now and then: what it felt, alone and beside the change."""
+    """One client that updates the indexed column, alone and beside the change."""
     rounds = [beside_paced(cluster) for _ in range(ROUNDS)]
     return Figure(
         f"index of one column on {ROWS:,} rows beside one writer of {PACED_PER_S:.0f} statements/s",
@@ -127,7 +126,6 @@ def paced_figure(cluster: RunningCluster) -> Figure:
 
 
 def beside_paced(cluster: RunningCluster) -> str:
-    """One such change in words."""
     address, rows = cluster.nodes["n2"].dsn, ROWS
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as beside, Manager() as manager:
         stop = manager.Event()
@@ -161,14 +159,12 @@ def figure(what: str, rounds: list[tuple[Seen, Seen]]) -> Figure:
 
 
 def round_of(cluster: RunningCluster, create: str) -> tuple[Seen, Seen]:
-    """The index there and back."""
     with psycopg.connect(cluster.database_url, autocommit=True) as database:
         database.execute("CHECKPOINT")
     return run(cluster, create), run(cluster, DROP)
 
 
 def run(cluster: RunningCluster, statement: str) -> Seen:
-    """Run a statement at a node, which returns when the change is done."""
     with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
         processors, began = processor_s(cluster), time.perf_counter()
         node.execute(statement)
@@ -179,7 +175,7 @@ def run(cluster: RunningCluster, statement: str) -> Seen:
 
 
 def processor_s(cluster: RunningCluster) -> float:
-    """Seconds of processors that all processes of the cluster have used, those that ended among them."""
+    """Of all processes of the cluster, ended ones included."""
     return sum(sum(times[:4]) for times in map(_times, processes_of(cluster)))
 
 

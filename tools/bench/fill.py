@@ -60,7 +60,6 @@ def wait_until_warm(cluster: RunningCluster) -> None:
 
 
 def one_round(cluster: RunningCluster, filled: Descriptor, twin: Descriptor, index: IndexId) -> Round:
-    """Fill, copy, and take both away again."""
     with (
         psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node,
         psycopg.connect(cluster.database_url, autocommit=True, **session_options("bench")) as database,
@@ -81,7 +80,6 @@ def one_round(cluster: RunningCluster, filled: Descriptor, twin: Descriptor, ind
 
 
 def seconds_of(database: psycopg.Connection, table_id: int) -> dict[str, float]:
-    """Seconds that the newest runs of each kind took."""
     rows = database.execute(
         "SELECT kind, extract(epoch FROM ended_at - started_at)::float8 FROM spark_tasks_reorgrun"
         " WHERE table_id = %s AND state = 'done' ORDER BY id",
@@ -145,7 +143,7 @@ def writers_figure(cluster: RunningCluster) -> Figure:
 
 
 def beside_fills(cluster: RunningCluster) -> tuple[Seen, Seen, Seen, list[float]]:
-    """Latencies of writers alone, beside fills and with the finished index, and how long those fills took."""
+    """Latencies of writers alone, beside fills and with the finished index, and the fills' seconds."""
     addresses = [node.dsn for node in cluster.nodes.values()]
     alone = write_beside(addresses, WRITERS, WRITE_S, ROWS)
     stop = threading.Event()

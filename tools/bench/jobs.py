@@ -49,7 +49,7 @@ CHANGES = (
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """One job: seconds from its command to its end, and seconds of processors of the whole cluster."""
+    """Seconds from command to end, and seconds of processors of the whole cluster."""
 
     what: str
     goal: str
@@ -129,7 +129,6 @@ def audit(cluster: RunningCluster) -> None:
 
 
 def node_mb(cluster: RunningCluster) -> float:
-    """The memory that is the node's own, in MB."""
     pid = cluster.processes()["n1"]["pid"]
     return float(psutil.Process(int(str(pid))).memory_full_info().pss / MB)
 

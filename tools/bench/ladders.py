@@ -48,7 +48,6 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 
 def figures(host: str, browsers: Sequence[Browser]) -> list[Figure]:
-    """Both figures, on a site that is running, by learners who have joined a course."""
     wait_for(lambda: _is_prepared(browsers[0]), what="the prepared orders", seconds_max=PREPARED_S_MAX)
     kept = _lesson(browsers, lambda chance: {"rows": None})
     searched = _lesson(browsers, lambda chance: {"rows": chance.choice(ROWS)})
@@ -79,7 +78,7 @@ def _lesson(browsers: Sequence[Browser], more: Any) -> list[float]:
 
 
 def _build(browser: Browser, seed: int, more: Any, stop: threading.Event) -> list[float]:
-    """Run random orders until the lesson is over. Seconds of each verdict."""
+    """Runs random orders until the lesson is over. Seconds of each verdict."""
     chance, seconds = random.Random(seed), list[float]()
     orders = list(_orders())
     while not stop.wait(chance.uniform(*THINK_S)):
@@ -106,7 +105,6 @@ def _orders() -> Iterator[list[str]]:
 
 
 def _is_prepared(browser: Browser) -> bool:
-    """True once the order that is worked out last is a look-up."""
     last = {"element": ELEMENT, "ground": "absent", "tiles": list(list(_orders())[-1]), "predicted": "none"}
     answer = browser.json("/lab/ladder/", last | {"rows": None})
     return bool(answer.get("kept"))

@@ -14,13 +14,12 @@ machine, or a duration with what it includes; absolute rates of other machines s
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` (0 to 1) of them are below; of one value at least."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the page: what was measured, what it should reach, what was seen."""
+    """The measure, its goal, and the result."""
 
     what: str
     goal: str
@@ -29,7 +28,7 @@ class Figure:
 
 
 def write_page(machine: str, figures: Iterable[Figure]) -> Path:
-    """The page with one table row for each figure, and the methods below. Returns where it is."""
+    """One table row for each figure, and the methods below. Returns the page's path."""
     listed = list(figures)
     rows = [f"| {figure.what} | {figure.goal} | {figure.seen} |" for figure in listed]
     methods = [f"**{figure.what}.** {figure.method}" for figure in listed]

@@ -55,7 +55,7 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 
 def in_turn(one: Work, other: Work, pairs: int = PAIRS) -> tuple[float, float]:
-    """Median seconds of each of two kinds of work, done in turn; each gets numbers of its own."""
+    """Median seconds of each of two kinds of work, done in turn."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for number in range(WARM_UP + pairs):
         for place in (0, 1) if number % 2 else (1, 0):
@@ -152,7 +152,7 @@ def beside(node: "psycopg.Connection[Any]") -> list[Figure]:
 
 
 async def reload(cluster: RunningCluster) -> Figure:
-    """Reloads that a hundred requests cause which are refused at once; the best round of those in which most were."""
+    """The best round of those with most requests refused at once."""
     address = cluster.nodes["n1"].dsn
     with psycopg.connect(address, autocommit=True) as node:
         node.execute("CREATE TABLE bench_stale (id bigint PRIMARY KEY, a text, b text) WITH (coordination = 'both')")
@@ -200,7 +200,7 @@ def swapped(table: Descriptor) -> Descriptor:
 
 
 def publisher() -> Any:
-    """`changes.driver.publish`, whose models need Django's settings: nothing else here does."""
+    """Imports `changes.driver.publish`, whose models need Django's settings."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
@@ -211,7 +211,7 @@ def publisher() -> Any:
 
 
 def publish(database: "psycopg.Connection[Any]", new: Descriptor) -> None:
-    """Publish without a word to any node, as soon as nobody uses the last version but one."""
+    """Publishes without news, as soon as the last version but one is free."""
     publishing = publisher()
     for _ in range(2000):
         with database.transaction():

@@ -34,7 +34,6 @@ def make_table(cluster: RunningCluster, name: str, rows: int) -> Descriptor:
 
 
 def newest(database: psycopg.Connection, name: str) -> Descriptor:
-    """The newest version of the live table of this name."""
     row = database.execute(
         "SELECT d.body FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id"
         " WHERE t.name = %s AND t.state = 'live' ORDER BY d.version DESC LIMIT 1",

@@ -1,9 +1,6 @@
-"""The lab's stage: how soon a step is answered, up to 200 steps, on models and on the lab's cluster.
-
-An answer is everything a page is given (`lab.sessions.shown.Shown`) as JSON: cluster, strip, offers, probe, trace. A
-session takes random steps from one seed; then the stage stands at random positions of it, as somebody does who goes
-back and forth. Nothing here needs a running cluster.
-"""
+"""The lab's stage: the time of a step, up to 200 steps, on models and on the lab's cluster. An answer is all that a
+page gets (`lab.sessions.shown.Shown`) as JSON, at random positions of random sessions from one seed. Needs no
+running cluster."""
 
 import json
 import random
@@ -32,7 +29,7 @@ def measure() -> list[Figure]:
 
 
 def figure(kind: str) -> Figure:
-    """The time of an answer in sessions of all set-ups of this kind that need no parameter."""
+    """The answers in sessions of all set-ups of this kind that need no parameter."""
     names = [name for name, setup in SETUPS.items() if setup.kind == kind and name != "model"]
     sessions = [long_session(name, seed) for name in names for seed in SEEDS]
     seconds = sorted(second for session in sessions for second in answers(session))
@@ -48,7 +45,7 @@ def figure(kind: str) -> Figure:
 
 
 def long_session(name: str, seed: int) -> Session:
-    """A session that took random steps until it was full, or nobody could take one."""
+    """Random steps until the session is full, or no step can be taken."""
     session = new_session(name)
     while len(session.steps) < STEPS_MAX:
         offer = random_step(show(session), seed)

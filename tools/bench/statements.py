@@ -1,9 +1,7 @@
-"""A statement through a node, against psycopg writing the same pairs itself.
+"""A statement through a node, against psycopg writing the same pairs itself: the difference is the node's.
 
-Both sides use the same number of client processes, one statement at a time, each in a SERIALIZABLE
-transaction of its own, nothing pipelined by the client. The direct side writes ready-made pairs: it
-parses, plans and checks nothing. What the node adds (wire protocol, parsing, leases, the fence, encoding)
-is the difference.
+Both sides have as many client processes, one statement at a time, each a SERIALIZABLE transaction. The direct side
+writes ready-made pairs.
 """
 
 import multiprocessing
@@ -93,7 +91,7 @@ def update_directly(connection: psycopg.Connection[Any], number: int) -> None:
 
 
 def row_of(number: int) -> int:
-    """A row that the insert case is sure to have made, of the same client."""
+    """A row that the insert case has made, of the same client."""
     client, nth = divmod(number, 10**9)
     return client * 10**9 + nth % 500
 
@@ -138,7 +136,6 @@ def rate(work: Work, addresses: list[str], nth: int) -> float:
 
 
 def client(work: Work, address: str, number: int, start: Event, results: "multiprocessing.Queue[int]") -> None:
-    """Say that the connection stands, wait for the others, work for the time, say how often."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
         connection.prepare_threshold = 2

@@ -35,7 +35,7 @@ class Missed(Exception):
 
 @dataclass
 class Watcher:
-    """A client: the number of the last event of its snapshot, and how late it saw each event after that, in seconds."""
+    """The number of the last event of its snapshot, and the delay of each later one, in seconds."""
 
     since: int = 0
     seen: dict[int, float] = field(default_factory=dict)
@@ -79,7 +79,7 @@ async def watch(cluster: RunningCluster) -> list[float]:
 
 
 def delays_of(clients: Sequence[dict[int, float]], *, since: int) -> list[float]:
-    """The delay, in seconds, of each event after number `since` at each client. Raises `Missed`."""
+    """Seconds, of each event after number `since` at each client. Raises `Missed`."""
     events = {seq for seen in clients for seq in seen if seq > since}
     missed = [events - seen.keys() for seen in clients if events - seen.keys()]
     if missed:
@@ -114,7 +114,7 @@ def make_events(cluster: RunningCluster) -> None:
 
 
 def sign_in(cluster: RunningCluster, name: str) -> str:
-    """The cookie of a new person's session, as a Cookie header."""
+    """The Cookie header of a new person's session."""
     cluster.manage("users", "add", name)
     link = cluster.manage("signin-link", "--user", name).stdout.strip()
     jar = http.cookiejar.CookieJar()

@@ -1,4 +1,4 @@
-"""Clients that update rows as correct ones do, and how long each statement took, retries included."""
+"""Clients that update rows as correct ones do, and the duration of each statement, retries included."""
 
 import multiprocessing
 import random
@@ -16,7 +16,7 @@ LATE_S_MAX = 0.05
 
 @dataclass(frozen=True, slots=True, order=True)
 class Statement:
-    """When it began (seconds since 1970), how long it took, and its tries beyond the first; -1 when none succeeded."""
+    """Its begin (seconds since 1970), its duration, and its tries beyond the first; -1: none succeeded."""
 
     at: float
     took_s: float
@@ -29,8 +29,6 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Statements in the order in which they began, over `seconds` in all."""
-
     statements: list[Statement]
     seconds: float
 
@@ -66,7 +64,6 @@ class Seen:
 
 
 def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) -> Seen:
-    """Let client processes write for some seconds."""
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
     processes = [
@@ -86,7 +83,6 @@ def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) 
 
 
 def client(address: str, number: int, seconds: float, rows: int, start: Any, results: Any) -> None:
-    """Say that the connection stands, wait for the others, write for the time, say what was seen."""
     chance, statements = random.Random(number), []
     with psycopg.connect(address, autocommit=True) as connection:
         results.put(None)
@@ -100,7 +96,7 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
 
 
 def write_paced(address: str, table: str, rows: int, per_s: float, stop: Any) -> Seen:
-    """Update rows so many times in a second until told to stop; who is late does not catch up at once."""
+    """A late update does not make the next ones faster."""
     with psycopg.connect(address, autocommit=True) as connection:
         return paced(lambda row, name: update(connection, row, name, table), rows, per_s, stop)
 
@@ -119,7 +115,7 @@ def paced(update_row: Callable[[int, str], int], rows: int, per_s: float, stop: 
 
 
 def update(connection: psycopg.Connection[Any], row: int, name: str, table: str = "bench_fill") -> int:
-    """Tries beyond the first; -1 when none succeeded."""
+    """Tries beyond the first; -1: none succeeded."""
     for again in range(RETRIES_MAX):
         try:
             connection.execute(f"UPDATE {table} SET name = %s WHERE id = %s", (name, row))

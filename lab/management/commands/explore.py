@@ -93,7 +93,7 @@ class Command(LabCommand):
         raise SystemExit(EXIT_CODES[answer.verdict])
 
     def _answer(self, model: Model, budget: Budget, options: dict[str, Any]) -> tuple[Answer, bool]:
-        """The answer, and whether it was known from before."""
+        """The answer, and whether it was stored."""
         known = None if options["again"] else known_answer(settings.HOME, model)
         if known is not None:
             return known, True
@@ -112,7 +112,7 @@ class Command(LabCommand):
             self.stdout.write(f"{variant.name:40} {expected:14} {variant.model.title}")
 
     def _table(self, budget: Budget) -> None:
-        """All of them, always explored anew: this is what the page is compared with."""
+        """Explores all anew: the page is compared with this."""
         answers = []
         with _interrupts() as interrupts:
             for number, variant in enumerate(all_variants().values(), 1):
@@ -140,8 +140,6 @@ class Command(LabCommand):
             self.stdout.write(str(answer.why))
 
     def _watch(self, interrupts: list[int], *, quiet: bool) -> Callable[[Progress], bool]:
-        """Shows progress on a terminal; goes on until it is interrupted."""
-
         def watch(progress: Progress) -> bool:
             if not quiet and self.stderr.isatty():
                 self.stderr.write(
@@ -154,7 +152,7 @@ class Command(LabCommand):
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Ctrl-C is noted here instead of ending the process: the search stops and its verdict is unknown."""
+    """Ctrl-C stops the search, whose verdict is then unknown, instead of the process."""
     noted: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
     try:
@@ -164,7 +162,7 @@ def _interrupts() -> Iterator[list[int]]:
 
 
 def _model(options: dict[str, Any]) -> Model:
-    """The model the options describe, which has a plan. Raises `CommandError` with one line."""
+    """Raises `CommandError`."""
     try:
         model = _asked_for(options)
         plan_of(model)
@@ -205,7 +203,7 @@ def _described(options: dict[str, Any]) -> Model:
 
 
 def _position(model: Model, steps: list[str]) -> dict[str, Any]:
-    """Where these steps lead, as a session on this model shows it. Raises `CommandError` with one line."""
+    """The position after these steps as a session shows it. Raises `CommandError`."""
     session = Session("model", {"model": json.dumps(model.to_json())}, steps=tuple(steps))
     try:
         shown = show(session, single_steps=True)

@@ -68,7 +68,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{one.name:24} of {one.owner:16} {one.state:9} until {one.ends_at:%H:%M:%S} UTC")
 
     def _end(self, change: Change, *, as_json: bool) -> None:
-        """The end of the change that makes or drops a sandbox."""
         body = {"table": change.table_name, "id": change.table_id, "change": change.pk, "status": str(change.status)}
         self.stdout.write(
             json.dumps(body, indent=2) if as_json else f"{change.table_name}: {change.statement}: {change.status}"
@@ -79,7 +78,6 @@ class Command(BaseCommand):
             raise CommandError(f"change {change.pk} {change.status}: {change.error}", returncode=1)
 
     def _replay(self, who: str, link: str, *, as_json: bool) -> None:
-        """Ask for a replay, wait for its end, and say both verdicts."""
         try:
             replay = _ended(who, decode(link).session)
         except (BadLink, BadSession) as error:
@@ -94,7 +92,6 @@ class Command(BaseCommand):
             raise CommandError("the verdicts differ: this is our bug", returncode=1)
 
     def _record(self, who: str, names: list[str]) -> None:
-        """Replays on which model and cluster agree, as files of the lab."""
         unknown = sorted(set(names) - SESSIONS.keys())
         if unknown:
             raise CommandError(f"there is no session {unknown[0]}; there are {', '.join(SESSIONS)}", returncode=2)
@@ -112,7 +109,7 @@ class Command(BaseCommand):
 
 
 def _ended(who: str, session: Session) -> Replay:
-    """A replay that was asked for, when it has ended. Raises `Busy`, `NotReplayable`, `BadSession`."""
+    """A replay that has ended. Raises `Busy`, `NotReplayable`, `BadSession`."""
     replay = replays.ask(who, session, may_harm=True)
     until = time.monotonic() + replays.ENDED_WITHIN.total_seconds()
     while replay.ended_at is None and time.monotonic() < until:

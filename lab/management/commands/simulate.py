@@ -65,7 +65,6 @@ class Command(LabCommand):
         raise SystemExit(0 if report.found is None else 1)
 
     def _watch(self, runs: int, *, quiet: bool) -> Callable[[Report], bool]:
-        """Reports progress from time to time, on stderr."""
         began = shown_at = time.monotonic()
 
         def watch(report: Report) -> bool:
@@ -129,7 +128,7 @@ def _json(report: Report, setup: Setup) -> dict[str, Any]:
 
 
 def _setup(options: dict[str, Any]) -> Setup:
-    """The setup that the options ask for. Raises `CommandError` with one line."""
+    """Raises `CommandError`."""
     if not 0 <= options["events"] <= EVENTS_MAX:
         raise CommandError(f"--events {options['events']} is not between 0 and {EVENTS_MAX}", returncode=2)
     if options["jobs"] < 1:

@@ -1,4 +1,4 @@
-"""Sentences about changes: plan them, submit them, walk them, let their workers die."""
+"""Sentences about changes: plan them, submit them, step them, let their workers die."""
 
 from catalog.text.sentence import Sentence
 from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, RenameIndex
@@ -43,7 +43,6 @@ def _change(lab: Lab, match: Match) -> None:
 
 
 def planned(lab: Lab, ddl: str) -> Plan:
-    """The plan of a statement on the tables there are."""
     control = lab.world.control
     known = tuple(control.newest(table) for table in control.published)
     there = StorageCount(lab.world.store.storages, len(lab.world.store.pairs))

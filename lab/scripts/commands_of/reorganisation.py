@@ -47,7 +47,7 @@ def _put(lab: Lab, match: Match) -> None:
 
 
 def _fail(lab: Lab, run: reorganisation.Run, error: str) -> None:
-    """A row that has no such value ends the fill, and rolls its change back."""
+    """A row without such a value ends the fill, and rolls its change back."""
     for driver in lab.changes:
         if driver.started is run and driver.step is not None and driver.step.kind is StepKind.FILL:
             driver.hears(lab.world, RunFailed(StepKind.FILL, error))

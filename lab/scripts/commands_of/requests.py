@@ -1,7 +1,4 @@
-"""Sentences about requests: planned by a node's router, checked by the storages, loaded anew and tried once more.
-
-A request goes one step when a sentence says so; which step comes next is the router's (`lab.cluster.requests`).
-"""
+"""Sentences about requests. Each moves a request one step; the router decides which (`lab.cluster.requests`)."""
 
 import re
 from collections.abc import Iterator
@@ -93,7 +90,6 @@ def _oldest(routers: Routers, node: NodeId, stage: Stage, none: str) -> LabReque
 
 
 def _say_stage(lab: Lab, request: LabRequest) -> None:
-    """Where a request is now, and which version it goes by."""
     match request.stage:
         case Stage.PLANNED:
             assert request.descriptor is not None
@@ -118,7 +114,6 @@ def _written(lab: Lab, request: LabRequest) -> Iterator[Sentence]:
 
 
 def _found(request: LabRequest, one: Write) -> str:
-    """A row that a request has read, by the names of its version."""
     descriptor = request.descriptor
     assert descriptor is not None
     if one.row is None:

@@ -24,7 +24,6 @@ MB = 2**20
 
 
 def measure(rows: int, rounds: int) -> Point:
-    """The costs of an index of one column on so many rows."""
     with running_cluster(LEASE_S="30") as cluster:
         wait_until_warm(cluster)
         make_table(cluster, TABLE, rows)
@@ -61,7 +60,7 @@ def one_round(cluster: RunningCluster) -> Round:
 
 
 def wal_of(database: psycopg.Connection) -> int:
-    """The bytes of WAL that the server has written since it was made."""
+    """The bytes of WAL since the server was made."""
     row = database.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").fetchone()
     assert row is not None
     return int(row[0])
@@ -72,7 +71,7 @@ def wal_of(database: psycopg.Connection) -> int:
 
 @dataclass
 class Memory:
-    """The most that was seen at a time: each page counts once, shared by whatever number of processes."""
+    """The maximum: each page counts once, however many processes share it."""
 
     spark_mb: float = 0.0
     all_mb: float = 0.0
@@ -88,7 +87,6 @@ class Memory:
 
 @contextmanager
 def watched(cluster: RunningCluster) -> Iterator[Memory]:
-    """Look at the memory again and again meanwhile."""
     memory, spark = Memory(), psutil.Process(int(str(cluster.processes()["spark"]["pid"])))
 
     def look_on() -> None:

@@ -22,7 +22,7 @@ COSTS: tuple[tuple[str, str, Callable[[Point], float]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`error` is the largest relative error of the points that it was fitted to."""
+    """`error` is the largest relative error of the fitted points."""
 
     fixed: float
     per_million: float

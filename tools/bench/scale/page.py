@@ -17,7 +17,6 @@ BEYOND = (10_000_000, 100_000_000)
 
 
 def table(points: Sequence[Point]) -> str:
-    """The same as the picture, as text."""
     head = ["rows", "submit to public", "dropped", "processors", "memory of Spark", "of all", "WAL", "rounds"]
     lines = [f"| {' | '.join(head)} |", "|" + "---:|" * len(head)]
     for one in points:
@@ -30,7 +29,6 @@ def table(points: Sequence[Point]) -> str:
 
 
 def model_table(found: dict[str, Model]) -> str:
-    """The model in numbers, and what it says of sizes that are large."""
     beyond = [f"{rows // 10**6} M rows" for rows in BEYOND]
     head = ["cost", "fixed", "for a million rows", "largest error", *beyond]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
@@ -66,7 +64,6 @@ def measured_part(points: Sequence[Point]) -> str:
 
 
 def write_page(points: Sequence[Point], page: Path = PAGE, picture: Path = PICTURE) -> None:
-    """Put the measured part where the old one stands."""
     text = page.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

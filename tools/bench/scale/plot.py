@@ -26,7 +26,6 @@ text.c0, text.c1 { stroke: none } path.c1 { stroke-dasharray: 6 4 }
 
 
 def plot(points: Sequence[Point], models: dict[str, Model]) -> str:
-    """The picture as SVG; a table beside it says the same."""
     width = (WIDTH - LEFT - GAP * (len(PANELS) - 1) - RIGHT) / len(PANELS)
     parts = [
         panel(points, models, title, names, left=LEFT + number * (width + GAP), width=width)
@@ -42,7 +41,6 @@ def plot(points: Sequence[Point], models: dict[str, Model]) -> str:
 def panel(
     points: Sequence[Point], models: dict[str, Model], title: str, names: Sequence[str], *, left: float, width: float
 ) -> str:
-    """One pair of axes."""
     costs = {name: cost for name, _, cost in COSTS if name in names}
     values = [max(cost(point), 1e-3) for cost in costs.values() for point in points]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 1e-9)

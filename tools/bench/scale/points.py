@@ -10,10 +10,7 @@ KEPT = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Point:
-    """One size: medians of its rounds, and of memory the most that was seen in any of them.
-
-    `seconds` are from submit to public, `processor_s` those of all processes of the cluster.
-    """
+    """Medians of its rounds, the maximum of memory. `seconds`: submit to public; `processor_s`: all processes."""
 
     rows: int
     rounds: int
@@ -27,7 +24,7 @@ class Point:
 
 
 def read(path: Path = KEPT) -> dict[int, Point]:
-    """Sizes that were measured before, by their rows."""
+    """By rows."""
     if not path.exists():
         return {}
     return {one["rows"]: Point(**one) for one in json.loads(path.read_text())}
