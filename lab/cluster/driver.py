@@ -158,7 +158,6 @@ class Driver:
         return not isinstance(self.asked, events.Wait)
 
     def _answer(self, world: World, asked: events.Effect) -> events.Event | None:
-        """None: a run goes on."""
         match asked:
             case events.TryPublish(_, descriptor, _, partners):
                 return self._publish(world, descriptor, self._kept(world, partners))
@@ -261,7 +260,6 @@ class Driver:
         return events.RunDone(kind)
 
     def _fill(self, world: World) -> events.Event | None:
-        """Clears old tombstones, then fills all at once, or by hand until an attempt finds no row."""
         if not self.run.is_cleared:
             clear(world, self.run)
             return None
@@ -275,7 +273,6 @@ class Driver:
         return events.RunDone(StepKind.FILL)
 
     def _delete(self, world: World, elements: tuple[Element, ...]) -> events.Event | None:
-        """All at once; by hand one row or pair at a time."""
         gone = delete(world, self.table, elements)
         if world.by_hand and gone:
             world.say(f"deleted {gone} pairs of {self.state.plan.title}")

@@ -224,7 +224,6 @@ def _pinned(world: World, one: Transaction, table: TableId, held: tuple[int, int
 
 @contextmanager
 def _failing(world: World, one: Transaction) -> Iterator[None]:
-    """A failed statement ends its transaction."""
     try:
         yield
     except REFUSED as error:
@@ -311,7 +310,6 @@ def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[t
 
 
 def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
-    """Constraints are enforced from write-only on."""
     for broken in constraint_violations(descriptor, row):
         raise BadRow(f"the row {broken.why} ({broken.state.value} in {descriptor})")
 

@@ -333,7 +333,6 @@ class Routers:
 
 
 def _values(descriptor: Descriptor, asked: RowRequest) -> list[str | None]:
-    """The values of all public columns, in order. Raises `BadFit` for an unknown name."""
     names = [column.name for column in descriptor.public_columns]
     unknown = sorted(asked.values.keys() - set(names))
     if unknown:

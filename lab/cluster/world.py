@@ -189,7 +189,6 @@ class World:
         self.hears(message.node, content)  # type: ignore[arg-type]  # no request, hence an event
 
     def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
-        """A node without L1 counts the span from now."""
         node = self.nodes[name]
         acquisition = node.leases.table(answer.table).acquisition
         if Without.ASKING_TIME not in self.control.without or acquisition is None:

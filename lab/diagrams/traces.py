@@ -34,7 +34,6 @@ def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
 
 
 def _store(stores: Sequence[str], steps: Sequence[Step]) -> str:
-    """The lane of the last step's table; a commit is about the table written before it."""
     if len(stores) == 1:
         return stores[0]
     *before, last = steps
@@ -68,7 +67,6 @@ TO_THE_STORE = re.compile(r"\S+: (insert|update|delete|commit|late commit)\b")
 
 
 def _lane(line: str) -> tuple[str, str]:
-    """The lane that acts, and whether the arrow leads to the store."""
     node = NODE.match(line)
     if node is not None:
         return node.group(1), STORE if TO_THE_STORE.match(line) else ""

@@ -95,7 +95,6 @@ def why_lost(task: Survive, start: Start, game: Game) -> Text:
 
 
 def _may(shown: Shown) -> Iterator[Offer]:
-    """The learner's offers, refused ones included."""
     nodes = {node.name for node in shown.cluster.nodes}
     yield from (offer for offer in shown.offers if offer.actor not in nodes)
 
@@ -121,7 +120,6 @@ def _from_here(session: Session) -> Answer:
 
 
 def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
-    """The first step of a way to damage, if a node takes it, else one by chance."""
     answer = _from_here(session_of(start))
     nodes = {node.name for node in shown.cluster.nodes}
     ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()

@@ -56,7 +56,6 @@ class Start:
     """None: as the set-up has it."""
 
     def __hash__(self) -> int:
-        """As of a `lab.sessions.session.Session`."""
         return hash((self.setup, self.left_out, self.steps))
 
 
@@ -217,7 +216,6 @@ class Screen:
 
 
 def _choices(task: Predict) -> tuple[str, ...]:
-    """The choices that have words of their own, unlike pairs and numbers."""
     if task.form is Form.ORDER:
         return task.options
     return tuple(task.values) if task.form in (Form.CHOICE, Form.MATCH) else ()

@@ -114,7 +114,6 @@ def right_answer(task: Predict, start: Start | None) -> Answer:
 
 
 def _choice(task: Predict, observed: Observed) -> str:
-    """The choice that stands for this; "" if none does."""
     found = [name for name, value in task.values.items() if value == observed]
     return found[0] if len(found) == 1 else ""
 
@@ -219,7 +218,6 @@ def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
-    """Remarks about the rest of the task, and about limits that were passed."""
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
     versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
     clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
@@ -291,7 +289,6 @@ def is_meant(clause: str, verdict: Verdict) -> bool:
 
 
 def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
-    """Raises `GameIsOpen`."""
     moves = _words(answer, "moves")
     game = adversary.play(task, start, moves)
     if game.standing is adversary.Standing.OPEN:

@@ -18,7 +18,6 @@ def decisive_session(chapter: Chapter) -> Session | None:
 
 
 def _endings(chapter: Chapter) -> Iterator[tuple[bool, Session]]:
-    """The ends of tasks, and whether they are to be reached."""
     for screen in chapter.tasks:
         session = None if isinstance(screen.task, Explain) else _end_of(screen)
         if session is not None:
@@ -26,7 +25,6 @@ def _endings(chapter: Chapter) -> Iterator[tuple[bool, Session]]:
 
 
 def _end_of(screen: Screen) -> Session | None:
-    """The end of a screen's task: its solution, the steps it hid, or the last of several sessions."""
     match screen:
         case Screen(task=Reach() as task, start=start) if start is not None:
             return session_of(start, task.solution)

@@ -51,7 +51,6 @@ def _runs(starts: list[tuple[str, Start]], clauses: tuple[str, ...]) -> Iterator
 
 @lru_cache(maxsize=256)
 def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Played]:
-    """Cached for all learners."""
     session = session_of(start)
     model, rows = model_of(setup_named(start.setup), session)
     plain = Plain(effects_of(model))
@@ -69,7 +68,6 @@ def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Playe
 
 
 def _own(plain: Plain, rows: tuple[str | int, ...], steps: tuple[str, ...]) -> Steps:
-    """The possible steps of a session after its first rows."""
     given = [".".join(["given", *map(str, rows)])] if any(row != "-" for row in rows) else []
     taken = [*given, *steps]
     while True:

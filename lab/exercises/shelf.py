@@ -50,7 +50,6 @@ def _places(folder: Path) -> Iterator[Path]:
 
 
 def _changed(place: Path) -> tuple[tuple[str, int, int], ...]:
-    """When each file of a chapter was changed, and its size."""
     found = []
     for name in (STRUCTURE, *LANGUAGES.values()):
         path = place / name

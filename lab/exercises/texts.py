@@ -72,7 +72,6 @@ def read_texts(language: str, text: str) -> Texts:
 
 
 def _keys(level: int, heading: str, screen: str, number: int) -> tuple[str, str, dict[str, str]]:
-    """The screen, the key of the text below a heading, and the keys that begin with it."""
     if level == 1:
         return "", LEDE, {TITLE: heading, LEDE: ""}
     if level == 2:

@@ -33,5 +33,4 @@ def _of_screen(screen: Screen) -> Iterator[str]:
 
 
 def _of_the_other(step: str) -> str:
-    """The same step of the other node, or of the other person."""
     return ".".join(OTHERS.get(part, part) for part in step.split("."))

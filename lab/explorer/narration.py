@@ -258,7 +258,6 @@ class Narrator:
         return listed(parts) or Text("nothing changes in the store")
 
     def _put(self, before: Config, after: Config) -> Iterator[int | None]:
-        """The elements that got a pair."""
         old, new = self._pairs(before), self._pairs(after)
         for slot, value in new.items():
             if value is not None and old.get(slot) != value:
@@ -317,8 +316,6 @@ class Narrator:
 
 
 class _LinkedNarrator(Narrator):
-    """Sentences about two tables and the foreign key between them."""
-
     def _given(self, rows: Sequence[object]) -> list[Text]:
         there = zip(self.effects.subjects, rows, strict=True)
         return [

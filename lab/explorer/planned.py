@@ -200,7 +200,6 @@ def _is_partial(plan: Plan, element: Element) -> bool:
 
 
 def _versions(plan: Plan) -> list[Descriptor]:
-    """The table before the change, and in each version of it."""
     return [*([plan.base] if plan.base is not None else []), *(step.published for step in plan.publishes)]
 
 
@@ -233,20 +232,17 @@ def _placed_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
 
 
 def _coordination(plan: Plan, other: Descriptor | None = None) -> str:
-    """The coordination of the plan's table, and of the referenced one, as a model names them."""
     own = (plan.base or plan.result).coordination
     return own.value if other is None or other.coordination is own else f"{own.value}+{other.coordination.value}"
 
 
 def _stages(plan: Plan, elements: tuple[Element, ...]) -> tuple[Stage, ...]:
-    """The states of the elements in each version in which they move."""
     first = tuple(_first(plan, element) for element in elements)
     stages = (first, *(stage_of(step.published, elements) for step in plan.publishes))
     return tuple(stage for stage, _ in groupby(stages))
 
 
 def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    """Raises `BadModel`."""
     *below, element = elements
     assert element.partner is not None, element
     if element.partner[0] == plan.table_id:
@@ -291,7 +287,6 @@ def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
 
 
 def _needs(plan: Plan, element: Element, one: Element) -> bool:
-    """True if the foreign key `element` needs `one` in its own table, at either end."""
     definition = definition_of(element, _versions(plan))
     if isinstance(definition, Constraint) and definition.references == plan.table_id:
         columns = frozenset(definition.columns) | frozenset(definition.reference_columns)

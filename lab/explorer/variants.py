@@ -126,7 +126,6 @@ def _to_itself(*stages: Stage, broken: frozenset[Broken] = frozenset(), **option
 
 
 def _linked_pairs() -> Iterator[Variant]:
-    """A foreign key in every two states, its tables in step."""
     for one, other in combinations(stages(FOREIGN_KEY_UP), 2):
         breaks = UNSAFE.get((Kind.CONSTRAINT, one[0].value, other[0].value), "")
         for older, newer in ((one, other), (other, one)):
@@ -175,7 +174,6 @@ TO_PARENT = "CONSTRAINT child_a_fkey REFERENCES parent (id)"
 
 
 def _plans() -> Iterator[Variant]:
-    """Section 4, several elements: transitions due at one stage are one version."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
     for name, kinds, versions, statement in (
         ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP", MOVES),

@@ -102,7 +102,6 @@ def _story_lines(variant: Variant, answer: Answer, sentences: Sequence[str]) -> 
 
 
 def _left_out(model: Model) -> str:
-    """Differences of the model from a usual one."""
     same = ("kind", "stages", "also", "pair", "foreign_key", "refers_to_itself", "widths")
     usual = Model(**{name: getattr(model, name) for name in same})
     words = [WORDS[b] for b in Broken if b in model.broken]

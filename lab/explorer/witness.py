@@ -216,7 +216,6 @@ def _shorter(steps: Steps) -> Iterator[Steps]:
 
 
 def _clauses(plain: Plain, steps: Steps) -> set[str]:
-    """The clauses that break at the end of these steps; empty if they cannot be taken."""
     try:
         return {fault.clause for fault in plain.faults(replay(plain, steps)[-1])}
     except Impossible:

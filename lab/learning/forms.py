@@ -149,7 +149,6 @@ def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
 
 
 def _game(task: Survive, game: Game | None) -> dict[str, Any]:
-    """The learner's moves so far, and the next ones."""
     assert game is not None, "a game is played where its screen is shown"
     return {
         "sort": "game",

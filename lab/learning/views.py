@@ -156,7 +156,6 @@ def reached_so_far(request: HttpRequest, chapter_id: str, screen_id: str) -> Htt
 
 
 def _search(place: Place, body: dict[str, Any], asked: str) -> Question | None:
-    """The search that judges a design; None if nothing is to be explored. Raises `BadAnswer`, `Malformed`."""
     task = place.screen.task
     if not isinstance(task, Design) or not needs_search(task):
         return None
@@ -212,7 +211,6 @@ def _place(request: HttpRequest, chapter_id: str, screen_id: str = "", *, named:
 
 
 def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
-    """A place that is open to this learner."""
     place = _place(request, chapter_id, screen_id, named=True)
     if place.at > place.open_to:
         raise Http404("this screen is not open yet")
@@ -293,7 +291,6 @@ def _screen(place: Place) -> dict[str, Any]:
 
 
 def _screens(place: Place) -> list[dict[str, Any]]:
-    """The chapter's screens. One without a task is done once a later one was answered."""
     begun = max((at for at, one in enumerate(place.chapter.screens) if one.id in place.rows), default=0)
     return [
         {
@@ -319,7 +316,6 @@ def _replies(place: Place, found: Seen) -> list[str]:
 
 
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
-    """The task as the page shows it: hints taken, the solution if it is open."""
     screen, progress = place.screen, place.progress
     if screen.task is None:
         return None

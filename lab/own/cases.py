@@ -72,7 +72,6 @@ class Case:
 
 
 def _with_versions(model: Model, kept: Sequence[int]) -> Model:
-    """The model with some of its versions, no two equal in a row."""
     if model.widths:
         words = model.widths.split(",")
         widths = ",".join(words[at] for at in kept)

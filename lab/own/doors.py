@@ -151,7 +151,6 @@ class _Walk:
         return config, steps
 
     def _verified(self, config: Config, steps: list[str]) -> tuple[Config, list[str]] | None:
-        """None if the plan verifies nothing."""
         for _ in range(STEPS_MAX):
             may = self._possible(config)
             step = self._acquired(may, follows=True) or self._onward(may)
@@ -173,7 +172,6 @@ class _Walk:
 
     @staticmethod
     def _acquired(may: Sequence[Step], *, follows: bool) -> Step | None:
-        """A node's lease on the newest version; n1 only if it `follows`."""
         return next((step for step in may if step[1:2] == ("acquire",) and (follows or step[0] != HOLDER)), None)
 
     @staticmethod
@@ -182,5 +180,4 @@ class _Walk:
 
 
 def _is_aside(step: Step) -> bool:
-    """True for a cancel, a second worker, tombstones removed too early."""
     return step == ("cancel",) or step[:2] in ((FILL, "again"), (FILL, "purge")) or (step[0] == FILL and step[-1] == 2)

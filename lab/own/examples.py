@@ -85,7 +85,6 @@ def _told_apart(
 
 
 def _candidates(column: Column, condition: str) -> list[Value]:
-    """Values of a column: its fill value, literals of a condition, then samples of its type."""
     found: list[Value] = []
     if column.fill_value is not None:
         value, _ = encoding.decode(column.type, column.fill_value)
@@ -101,7 +100,6 @@ def _candidates(column: Column, condition: str) -> list[Value]:
 
 
 def _spoken_of(condition: str) -> Iterator[str]:
-    """The literals of a condition, and of a number its neighbours."""
     for text, number in LITERAL.findall(condition):
         yield number or text.replace("''", "'")
         if number.isdigit():

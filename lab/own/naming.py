@@ -60,7 +60,6 @@ def _words(
 
 
 def _elements(part: Part) -> Iterator[tuple[str, str]]:
-    """Names of moving elements that are neither a table nor a column."""
     indexes = iter(INDEX_NAMES.values())
     for element, name in zip(part.elements, own_names(part.model), strict=False):
         if element.kind.is_index:
@@ -116,6 +115,5 @@ def _identifier(name: str) -> str:
 
 
 def _short(word: str) -> str:
-    """A printable word, cut to the length of a session's names."""
     shown = "".join(one if one.isprintable() else "\ufffd" for one in word)
     return shown if len(shown) <= WORD_CHARACTERS_MAX else f"{shown[: WORD_CHARACTERS_MAX - 1]}…"

@@ -85,7 +85,6 @@ def check_moves(plan: Plan) -> None:
 
 
 def _check_size(action: Action, base: Descriptor | None) -> None:
-    """Raises `DdlError` for a statement that would take long to plan."""
     asked = len(action.alterations) if isinstance(action, AlterTable) else 0
     columns = len(action.columns) if isinstance(action, CreateTable) else len(base.columns) if base else 0
     for count, most, what in ((asked, MOVES_MAX, "changes in a statement"), (columns, COLUMNS_MAX, "columns")):

@@ -123,7 +123,6 @@ def ask(question: Question, *, budget: Budget, watch: Watch | None = None) -> An
 
 
 def _followed(session: Session, at: int) -> tuple[Plain, list[Config]]:
-    """The states after the first `at` steps of a session, as far as they can be taken."""
     setup = setup_named(session.setup)
     if setup.kind != MODEL:
         raise BadSession(f"set-up {setup.name} runs on no explorer's model: nothing can be asked of it")

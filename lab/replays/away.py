@@ -231,12 +231,10 @@ class _Translation:
         return self.positions[at].lab().world.node(node).holds_messages
 
     def _used(self, at: int) -> dict[str, int]:
-        """The newest version that each node leases in the model."""
         world = self.positions[at].lab().world
         return {node: world.node(node).leases.table(T).newest_version for node in NODES}
 
     def _behind(self, at: int) -> dict[str, int]:
-        """The nodes that have not heard of the newest version, each with its own."""
         used, newest = self._used(at), self.positions[at].newest
         return {node: used[node] for node in self.unheard if used[node] < newest}
 
@@ -282,7 +280,6 @@ def _leasing(position: Position) -> set[str]:
 
 
 def _messages(position: Position, node: str) -> list[object]:
-    """Messages on their way to or from a node, the oldest first."""
     return [message.content for message in position.lab().world.messages if message.node == node]
 
 

@@ -116,7 +116,6 @@ def picture(lanes: Json) -> dict[str, Any]:
 
 
 def _away(marks: Sequence[Json], end: float) -> list[tuple[float, float]]:
-    """The times in which a node did not answer."""
     found, since = [], None
     for one in sorted(marks, key=lambda mark: float(mark["at"])):
         if one["kind"] in FALLS and since is None:

@@ -43,7 +43,6 @@ def translated(session: Session) -> Script:
 
 
 def _check_fill(session: Session, trace: Trace) -> None:
-    """Raises `NotReplayable` if a fill, or the steps after it, differ from a real change."""
     careless = sorted(session.left_out & CARELESS)
     if careless and any(step[0] in ("clear", "fill", "close", "verify") for step in trace.steps):
         rules = names_listed(careless)

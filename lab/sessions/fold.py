@@ -43,7 +43,6 @@ def _statements(lines: Sequence[TraceLine], place: int) -> Iterator[TraceLine]:
 
 
 def _length(ids: Sequence[str]) -> int:
-    """The number of these steps that are one statement, or one range of a fill."""
     match [name.split(".") for name in ids]:
         case [[one, "begin"], [two, "read", *_], [three, "write", *_], [four, "commit"]] if one == two == three == four:
             return STATEMENT

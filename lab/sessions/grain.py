@@ -35,7 +35,6 @@ def _single(plain: Plain, config: Config) -> Iterator[Offer]:
 
 
 def _statements(plain: Plain, config: Config) -> Iterator[Offer]:
-    """Each statement as one offer, and reading and putting a range of the fill as another."""
     for step in plain.candidates(config):
         match step:
             case (str(name), "begin"):
@@ -60,7 +59,6 @@ def _all_statements(plain: Plain, config: Config, name: str, phase: int) -> Iter
 
 
 def _statement(plain: Plain, config: Config, name: str, statement: Statement, phase: int) -> Iterator[Offer]:
-    """The steps of a statement that are left after `phase`."""
     write: Step = (name, "write", statement)
     if not _is_hopeless(plain, write):
         steps: tuple[Step, ...] = ((name, "begin"), (name, "read", *row_of(statement)), write, (name, "commit"))
@@ -72,7 +70,6 @@ def _statement(plain: Plain, config: Config, name: str, statement: Statement, ph
 
 
 def _is_hopeless(plain: Plain, step: Step) -> bool:
-    """True for an insert that no version of the model accepts."""
     if step[1:2] != ("write",):
         return False
     statement: Statement = step[2]  # type: ignore[assignment]
@@ -81,7 +78,6 @@ def _is_hopeless(plain: Plain, step: Step) -> bool:
 
 
 def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "", label: Text = NOTHING) -> Offer:
-    """The offer of these steps, one after the other."""
     now, why = config, None
     for step in steps:
         why = plain.why_not(now, step)
@@ -102,7 +98,6 @@ def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "
 
 
 def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
-    """The visible parts of a state, without the executor's stop."""
     tables = tuple((table.newest, table.fence, table.accepted) for table in plain.stops[config.stop].tables)
     in_hand = tuple(chunk for _, *attempts in config.ranges for chunk in attempts if chunk > UNREAD)
     return tables, config.contents, config.nodes, in_hand

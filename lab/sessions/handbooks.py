@@ -436,7 +436,6 @@ def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
 
 
 def _behind(company: Company, day: Day) -> list[tuple[str, int]]:
-    """People with an edition older than the last but one."""
     uses = zip(PEOPLE, day.uses, strict=True)
     return [(person, edition) for person, edition in uses if company.agreed_min is None and edition < day.newest - 1]
 

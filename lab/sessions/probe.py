@@ -68,7 +68,6 @@ def probes(
 
 @lru_cache(maxsize=1024)
 def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | None:
-    """The ranges of an index that a node reads for a condition on the column a; None if it does not use the index."""
     column = value_column(described)
     assert column is not None
     condition = compiled(described, f'"#{column.id}" {test}')

@@ -75,7 +75,6 @@ def _is_unnamed(setup: Setup) -> bool:
 
 
 def _left_out(model: Model) -> Iterator[str]:
-    """The rules that a model leaves out by itself."""
     yield from (rule.value for rule in Broken if rule in model.broken)
     if not model.fence:
         yield FENCE

@@ -71,7 +71,6 @@ def _missing(column: Column) -> str:
 
 
 def _as_type(sql_type: SqlType, literal: str) -> str:
-    """The same value as a literal of another type."""
     if literal == NULL or (sql_type is SqlType.TEXT) is literal.startswith("'"):
         return literal
     return f"'{literal}'" if sql_type is SqlType.TEXT else literal.strip("'")

@@ -83,7 +83,6 @@ def _refer(now: Situation) -> Made:
 
 
 def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
-    """From a column of `child` to one of the same type that is unique."""
     pets = now.pets
     is_to_pets = pets is not None and child.table_id == now.users.table_id and now.rng.random() < 0.5
     parent = pets if is_to_pets and pets is not None else now.users
@@ -116,7 +115,6 @@ def _alter(now: Situation) -> Made:
 
 
 def _part(now: Situation, table: Descriptor, column: Column | None, label: str) -> str | None:
-    """One action. `label` makes new names."""
     dice = now.rng.random()
     if column is None or (dice < 0.3 and len(table.columns) < COLUMNS_MAX):
         return f"add column c{label} {now.pick(*NEW_COLUMNS)}"
@@ -145,7 +143,6 @@ NEW_COLUMNS = (
 
 
 def _check(now: Situation, table: Descriptor, column: Column, label: str) -> str | None:
-    """Drops the CHECK, or adds one that rows may break."""
     own = [one for one in table.constraints if one.expression is not None]
     if own:
         return f"drop constraint {_one(now, own).name}"

@@ -192,7 +192,6 @@ class Judge:
         return "; ".join([*parts, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
 
     def _lost(self) -> frozenset[TableId]:
-        """The tables whose rows are being deleted."""
         return frozenset(driver.table for driver in self.lab.changes if _is_deleting_rows(driver))
 
     # Reads and the end
@@ -230,7 +229,6 @@ class Judge:
 
 
 def _referenced(descriptor: Descriptor) -> list[TableId]:
-    """The other tables that it relies on (C6)."""
     public = (one.references for one in descriptor.foreign_keys if one.state is State.PUBLIC)
     return sorted({one for one in public if one is not None and one != descriptor.table_id})
 

@@ -100,7 +100,6 @@ class Simulation:
             self.sent = {actor: one for actor, one in self.sent.items() if actor in self.lab.world.transactions}
 
     def _note(self, event: Event, verb: str, output: list[str]) -> None:
-        """Enters a successful statement into the ledger."""
         actor = event.line.partition(":")[0]
         if event.write is not None:
             used = self._version(f"{actor}: under ", output)
@@ -170,7 +169,6 @@ class Simulation:
 
 
 def _kind_of(move: Move) -> str:
-    """The kind of a move, for the counts: "index add"."""
     spans_tables = move.element.partner is not None
     return f"{'foreign key' if spans_tables else move.element.kind.value} {move.kind.value}"
 
@@ -202,7 +200,6 @@ def replay(events: Iterable[Event], without: frozenset[Without], memory: Memory,
 
 
 def _closed(simulation: Simulation, seed: int | None) -> Outcome:
-    """The outcome after the end; of the events only those before it."""
     happened, at_end = tuple(simulation.happened), simulation.finding is None
     if at_end:
         simulation.close()

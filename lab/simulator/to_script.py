@@ -28,7 +28,6 @@ def without_lines(without: frozenset[Without]) -> list[str]:
 
 
 def _performed(lab: Lab, line: str) -> str:
-    """The line, with `!` if it is refused."""
     try:
         perform(lab, line)
     except Refusal:

@@ -69,7 +69,6 @@ def server_of(release: int, running: tuple[int, ...]) -> str:
 
 
 def _columns(model: Model) -> dict[str, tuple[str, ...]]:
-    """The columns of each table but its key in order of appearance, dropped ones included."""
     found: dict[str, dict[str, None]] = {}
     for stage in model.stages:
         for table in stage.schema.values():

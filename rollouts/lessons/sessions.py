@@ -157,7 +157,6 @@ def _offers(model: Model, world: World) -> Iterator[Offer]:
 
 
 def _label(model: Model, step: Step) -> Text:
-    """A step without its outcome."""
     if step.release == BACKFILL and step.kind == "statement":
         key = dict(step.environment).get(model.rollout.key)
         row = Text("row {key}", {"key": shown(key)}) if key is not None else Text("all rows")

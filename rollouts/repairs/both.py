@@ -88,7 +88,6 @@ class Merged:
 
 
 def _parts(statement: Statement) -> tuple[Pairs, str]:
-    """Raises `NoMerge`."""
     sql, names = numbered(statement.text)
     node = tree_of(sql)
     if isinstance(statement, Insert):
@@ -105,7 +104,6 @@ def _parts(statement: Statement) -> tuple[Pairs, str]:
 
 
 def _text(node: Any, names: tuple[str, ...]) -> str:
-    """An expression of the parse tree, with `:name` for its parameters. Raises `NoMerge`."""
     tree = parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
     try:

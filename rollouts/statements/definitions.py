@@ -129,7 +129,6 @@ def _create(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Cont
 
 
 def _column(node: Any) -> tuple[Column, list[Any]]:
-    """The column, and those of its constraints that are the table's."""
     kind = type_of(node.type_name)
     column, constraints = Column(node.colname, kind), []
     for one in (part.constraint for part in node.constraints):
@@ -150,7 +149,6 @@ def _column(node: Any) -> tuple[Column, list[Any]]:
 
 
 def _constrained(table: Table, node: Any, columns: tuple[str, ...], schema: Schema) -> Table:
-    """The table with one more constraint, its rows unchecked."""
     if node.conname in {*(one.name for one in table.checks), *(one.name for one in table.references)}:
         raise Refused("42710", f'constraint "{node.conname}" for relation "{table.name}" already exists')
     columns = columns or tuple(key.string.sval for key in node.keys)
@@ -239,7 +237,6 @@ Altered = tuple[Schema, Rows]
 
 
 def _checked(table: Table, rows: Rows, schema: Schema, contents: Contents) -> Altered:
-    """Checks every row against every valid constraint."""
     for values in rows.values():
         row = table.row(values)
         for column in table.columns:

@@ -356,7 +356,6 @@ class _Execution:
         self._return(new)
 
     def _refer(self, row: Mapping[str, Value], old: Mapping[str, Value] | None = None) -> None:
-        """Locks referenced rows until the transaction ends. Raises 23503."""
         table = self._table
         for reference in table.references:
             if old is not None and all(old[name] == row[name] for name in reference.columns):
@@ -380,7 +379,6 @@ class _Execution:
                     self._leave(child, reference, tuple(row[name] for name in reference.parent_columns))
 
     def _leave(self, child: Table, reference: Reference, key: Identity) -> None:
-        """Deletes, clears or keeps the rows that refer to a deleted one. Raises 23503."""
         for identity, values in list(self._now(child.name).items()):
             row = child.row(values)
             if tuple(row[name] for name in reference.columns) != key:

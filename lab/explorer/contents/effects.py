@@ -221,7 +221,6 @@ class Effects(Reorganisation):
         ]
 
     def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
-        """The slots that a statement reads: the pairs of its row."""
         keys = {row_key_of(statement[1])} | ({row_key_of(statement[2])} if statement[0] == MOVE else set())
         for home, pairs in enumerate(snapshot.storages):
             for key in pairs:
@@ -242,7 +241,6 @@ class Effects(Reorganisation):
 
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
-    """True if an update to this value is accepted and changes the row."""
     if column.state is not State.PUBLIC or not has_room(column, value):
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)

@@ -93,7 +93,6 @@ class LinkedEffects(Effects):
         return self._why_refused(schema, snapshot, statement) if is_wanted else Seen.NOTHING
 
     def _wanted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
-        """None if the row is missing, or exists."""
         child, parent = self._both(schema)
         if statement[0] not in OF_PARENTS:
             return self.operations(child, snapshot, statement)
@@ -108,7 +107,6 @@ class LinkedEffects(Effects):
         return in_order(update_row(parent, old, {}, new_key=new.key) if moved else delete_row(parent, old))
 
     def _why_refused(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> int:
-        """The bits of `Seen` if the foreign key forbids a statement, else nothing."""
         for demand in self._demands(schema, snapshot, statement):
             child, parent = self._both(schema)
             rows = snapshot.rows(child).values if _has_column(child) else tuple
@@ -121,7 +119,6 @@ class LinkedEffects(Effects):
         return Seen.NOTHING
 
     def _demands(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Demand]:
-        """The demands of a statement by its own table's version, but for the rule left out."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
         return demands_made(self.model, table, self._change(table, snapshot, statement))
 
@@ -211,7 +208,6 @@ class LinkedEffects(Effects):
 
 
 def _has_column(child: Descriptor) -> bool:
-    """True if this version knows the column that refers."""
     return any(column.id == A for column in child.columns)
 
 

@@ -63,7 +63,6 @@ def why_refused(effects: Effects, contents: int, schema: Schema, statement: Stat
 
 
 def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None, statement: Statement) -> Text:
-    """Why a value cannot be assigned to the column a; "" if it can."""
     what, row, value = statement
     column = value_column(table)
     state = State.ABSENT if column is None else column.state

@@ -106,7 +106,6 @@ class Reorganisation(Judgement):
         return contents, at + 1, Seen.NOTHING
 
     def _next_version(self, at: int) -> Schema:
-        """The version published after stop `at`, which a verification is for; at the end the newest."""
         following = (stop for stop in self.program.stops[at:] if stop.do in (Do.PUBLISH, Do.END))
         stop = next(following)
         return stop.next_schema if stop.do is Do.PUBLISH else stop.newest_schema

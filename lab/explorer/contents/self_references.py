@@ -49,7 +49,6 @@ class SelfEffects(Effects):
         return Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
 
     def _why_refused(self, table: Descriptor, snapshot: Snapshot, statement: Statement, ops: list[Op]) -> int:
-        """The bits of `Seen` if the foreign key forbids a statement, else nothing."""
         left = self._after(snapshot, ops)
         for demand in self._demands(table, snapshot, statement, left):
             rows = left.rows(table).values
@@ -65,7 +64,6 @@ class SelfEffects(Effects):
         return demands_made(self.model, table, (before, after))
 
     def _after(self, snapshot: Snapshot, ops: list[Op]) -> Snapshot:
-        """The pairs as a statement leaves them; one that puts an existing key is refused later."""
         left = [dict(pairs) for pairs in snapshot.storages]
         for op in ops:
             try:

@@ -54,7 +54,6 @@ class _InOrder(Pen):
         return self.model.walkers
 
     def _in(self, state: State) -> frozenset[int]:
-        """The places of the elements that begin in this state."""
         return frozenset(place for place, one in enumerate(self.model.stages[0]) if one is state)
 
     @property

@@ -222,7 +222,6 @@ class _Stops:
                     self.add(do)
 
     def _place(self, element: Element) -> int:
-        """The place of an element in a stage, whatever the planner calls it."""
         at = next(
             (at for at, one in enumerate(self.elements) if (one.kind, one.id) == (element.kind, element.id)), None
         )

@@ -224,7 +224,6 @@ def _column(model: Model, parts: Sequence[_Part], version: int) -> Iterator[Colu
 
 
 def _twins(old: _Part, twin: _Part) -> Iterator[Column]:
-    """The column a and its twin: the public one of the two is not derived."""
     is_swapped = twin.state is State.PUBLIC
     if old.state is not State.ABSENT:
         back = Derivation(TWIN, f'"#{TWIN}"') if is_swapped else None

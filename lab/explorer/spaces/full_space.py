@@ -255,7 +255,6 @@ class Plain(Hindrances):
 
 
 def _over(held: tuple[Held, ...]) -> tuple[Held, ...]:
-    """The same versions without a live lease."""
     return tuple(Held(version, live=False) for version, _ in held)
 
 

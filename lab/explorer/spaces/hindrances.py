@@ -212,7 +212,6 @@ class Hindrances:
         return Text("{version}", {"version": version_words(use)})
 
     def _leases(self, config: Config, at: int) -> Iterator[tuple[str, int, bool]]:
-        """Each lease on a table as (node, version, live)."""
         for name, node in zip(self.names, config.nodes, strict=True):
             held = node.held[at]
             if held.version:

@@ -118,7 +118,6 @@ class Command(BaseCommand):
             self.stdout.write(f"nothing to load: {', '.join(table.name for table in TABLES)} are there")
 
     def _load(self, table: DemoTable) -> bool:
-        """True if the rows were missing."""
         path = parquet_of(table)
         if table_named(table.name) is None:
             self._change(table.statement)

@@ -93,7 +93,6 @@ class Command(LabCommand):
         raise SystemExit(EXIT_CODES[answer.verdict])
 
     def _answer(self, model: Model, budget: Budget, options: dict[str, Any]) -> tuple[Answer, bool]:
-        """The answer, and whether it was stored."""
         known = None if options["again"] else known_answer(settings.HOME, model)
         if known is not None:
             return known, True
@@ -162,7 +161,6 @@ def _interrupts() -> Iterator[list[int]]:
 
 
 def _model(options: dict[str, Any]) -> Model:
-    """Raises `CommandError`."""
     try:
         model = _asked_for(options)
         plan_of(model)
@@ -203,7 +201,6 @@ def _described(options: dict[str, Any]) -> Model:
 
 
 def _position(model: Model, steps: list[str]) -> dict[str, Any]:
-    """The position after these steps as a session shows it. Raises `CommandError`."""
     session = Session("model", {"model": json.dumps(model.to_json())}, steps=tuple(steps))
     try:
         shown = show(session, single_steps=True)

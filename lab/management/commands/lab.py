@@ -109,7 +109,6 @@ class Command(BaseCommand):
 
 
 def _ended(who: str, session: Session) -> Replay:
-    """A replay that has ended. Raises `Busy`, `NotReplayable`, `BadSession`."""
     replay = replays.ask(who, session, may_harm=True)
     until = time.monotonic() + replays.ENDED_WITHIN.total_seconds()
     while replay.ended_at is None and time.monotonic() < until:

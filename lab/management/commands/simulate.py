@@ -128,7 +128,6 @@ def _json(report: Report, setup: Setup) -> dict[str, Any]:
 
 
 def _setup(options: dict[str, Any]) -> Setup:
-    """Raises `CommandError`."""
     if not 0 <= options["events"] <= EVENTS_MAX:
         raise CommandError(f"--events {options['events']} is not between 0 and {EVENTS_MAX}", returncode=2)
     if options["jobs"] < 1:

@@ -113,7 +113,6 @@ def _lose(lab: Lab, match: Match) -> None:
 
 
 def _place_of(lab: Lab, match: Match) -> int:
-    """The place of the oldest message of a node among all on their way, or of its last."""
     places = [at for at, message in enumerate(lab.world.messages) if message.node == match[1]]
     if not places:
         raise LabError(Sentence("there is no message of {node}", node=match[1]))

@@ -79,7 +79,6 @@ class Drawing:
         return any(stop.do in acts for stop in self.plain.stops)
 
     def _has_come_to(self, *acts: Do) -> bool:
-        """True once the change does one of these next, or has done it."""
         return any(stop.do in acts for stop in self.plain.stops[: self.config.stop + 1])
 
     def cluster(self) -> Cluster:
@@ -202,7 +201,6 @@ class Drawing:
         )
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
-        """True for an orphan entry, and for a value that refers to no row."""
         if name.index != PRIMARY:
             row = self._rows_at(CHILD, name.placement).get(name.row_key or value)
             widest = self._widest(CHILD)
@@ -213,7 +211,6 @@ class Drawing:
         return value not in self._rows_at(PARENT if self.model.foreign_key else CHILD, name.placement)
 
     def _widest(self, at: int) -> Descriptor:
-        """The version of a table that contains everything."""
         return self.effects.tables[at] if isinstance(self.effects, LinkedEffects) else self.effects.widest
 
     def _rows_at(self, at: int, placement: PlacementId) -> Mapping[bytes, StoredRow]:
@@ -238,7 +235,6 @@ class Drawing:
     # Plan and fill
 
     def _plan(self) -> Iterator[PlanStep]:
-        """The stops of the executor's way, forward or back."""
         stops = self.plain.stops
         begins = next((at + 1 for at in range(self.config.stop - 1, -1, -1) if stops[at].do is Do.END), 0)
         for at in count(begins):
@@ -258,7 +254,6 @@ class Drawing:
         return ACTS[stop.do]
 
     def _messages(self) -> Iterator[Message]:
-        """The pairs that a worker of the fill has read and will put."""
         for number, (_, *attempts) in enumerate(self.config.ranges, 1):
             for attempt, chunk in enumerate(attempts, 1):
                 if chunk > UNREAD:

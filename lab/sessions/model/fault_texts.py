@@ -115,7 +115,6 @@ def fault_text(why: str) -> Text:
 
 
 def _values(why: Sentence) -> dict[str, str | int | Text]:
-    """The values of a fault and of the sentences in it, as pages name them."""
     found: dict[str, str | int | Text] = {}
     for name, value in why.values.items():
         if not isinstance(value, Sentence):

@@ -120,7 +120,6 @@ class Machine:
         return {step_id(step): step for step in self.plain.candidates(config)}
 
     def _take(self, position: Position, name: str) -> Taken | Reason:
-        """The step of that name taken, or why it cannot be."""
         config = position.config
         step = self._steps(config).get(name) or given_named(name)
         if step is None:
@@ -148,7 +147,6 @@ class Machine:
         return self.sentences.written(str(step[0]), ended.statement, config, after)
 
     def _store(self, config: Config, step: Step) -> str:
-        """The lane of a step's table; a commit is about the table written before it."""
         if len(self.plain.tables) == 1:
             return STORE
         about = step_id(step)

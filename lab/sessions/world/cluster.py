@@ -74,7 +74,6 @@ class Drawing:
         return tuple(probe for one in self.in_force for probe in probes(one, storages, PROBED, first_value=1))
 
     def _rows_by_name(self) -> Iterator[Probe]:
-        """Each row's values by the names of each version in force."""
         for one in self.in_force:
             names = sorted(column.name for column in one.public_columns if column.id not in one.primary_key)
             for row in self._stored:
@@ -93,7 +92,6 @@ class Drawing:
 
     @cached_property
     def _indexes(self) -> dict[int, str]:
-        """The indexes of any version, by id; the plan's own, before it is published."""
         named = {int(index.id): index.name for one in self.versions for index in one.indexes}
         return named or dict(enumerate(element.name for driver in self.lab.changes for element in driver.filled))
 
@@ -147,7 +145,6 @@ class Drawing:
         return Message(f"{at}", *ends, text)
 
     def _requests(self) -> Iterator[Message]:
-        """Requests on their way or waiting for a reload, and questions to the catalog."""
         routers = self.lab.routers
         if routers is None:
             return
@@ -184,7 +181,6 @@ class Drawing:
 
     @cached_property
     def _widest(self) -> Descriptor:
-        """The newest version that contains every index, by which all keys can be read."""
         known = {index.id for one in self.versions for index in one.indexes}
         return next(one for one in reversed(self.versions) if known <= {index.id for index in one.indexes} or not known)
 

@@ -193,7 +193,6 @@ def _value(name: str, value: object) -> str | int | Text:
 
 
 def _pair(subject: object, content: str) -> Text:
-    """A pair in a statement: a row, a value of a row, an entry of a row."""
     assert isinstance(subject, Sentence)
     values: Values = {"row": str(subject.values["key"]).strip("()")}
     if "index" in subject.values:

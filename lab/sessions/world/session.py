@@ -140,7 +140,6 @@ class Machine:
         return self._position(lab, None, ())
 
     def _take(self, scenery: Scenery, position: Position, step: str) -> Position | Text:
-        """The position after a line of the palette, or why there is none."""
         known = next((line for line in scenery.palette if line.text == step), None)
         if known is None:
             return Text("this set-up has no such step")
@@ -228,7 +227,6 @@ def _offer(position: Position, line: Line) -> Offer:
 
 
 def _narrated(line: Line, output: Sequence[str]) -> Text:
-    """The step and its outcome in words; of the executor the outcome alone."""
     if not output:
         return line.label
     heard = heard_text(output)
@@ -236,7 +234,6 @@ def _narrated(line: Line, output: Sequence[str]) -> Text:
 
 
 def _receiver(line: Line, output: Sequence[str]) -> str:
-    """The node that a line of the output is about, or ""."""
     heard = (NODE.match(one) for one in output)
     return next((match[1] for match in heard if match and match[1] != line.actor), "")
 
