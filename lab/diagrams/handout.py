@@ -19,7 +19,8 @@ from catalog.diagrams.lettering import arrow, letters, lines_of
 from catalog.text.message import STATES
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
 from lab.sessions.handbooks import OFFICE, TABLE
-from lab.sessions.shown import Element, Pair, Severity, Shown, TraceLine, Version
+from lab.sessions.severity import CLAUSE_NAMES
+from lab.sessions.shown import Element, Pair, SessionView, Severity, TraceLine, Version
 from lab.texts import Text, Values
 
 Say = Callable[[Text], str]
@@ -46,18 +47,7 @@ LANES: Mapping[str, Text] = {
     "backfill": Text("backfill"),
 }
 CLAUSES: Mapping[str, Text] = {
-    "C1": Text("stray value (C1)"),
-    "C2": Text("missing value (C2)"),
-    "C3": Text("unknown entry (C3)"),
-    "C4": Text("missing entry (C4)"),
-    "C5": Text("orphan entry (C5)"),
-    "C6": Text("broken constraint (C6)"),
-    "C7": Text("stray pair (C7)"),
-    "lost write": Text("lost write"),
-    "read twice": Text("read twice"),
-    "unreadable value": Text("unreadable value"),
-    "refused writes": Text("refused writes"),
-    "two versions": Text("too many versions"),
+    **CLAUSE_NAMES,
     "lost message": Text("lost message"),
     "two editions": Text("too many editions"),
     "fails": Text("fails"),
@@ -77,7 +67,7 @@ HATCHED = ("delete-only", "write-only")
 """The states with a pattern; absent is empty, and the rest is solid."""
 
 
-def picture_of_session(shown: Shown, title: str, say: Say = str, *, is_narrow: bool = False) -> str:
+def picture_of_session(shown: SessionView, title: str, say: Say = str, *, is_narrow: bool = False) -> str:
     """`say` words the texts; `title` is its name for screen readers."""
     drawing = _NarrowDrawing(shown, say) if is_narrow else _Drawing(shown, say)
     for part in (drawing.versions, drawing.trace, drawing.store, drawing.verdicts):
@@ -96,7 +86,7 @@ class _Drawing:
     width, on_a_line, prefix = WIDTH, ON_A_LINE, ""
     column: float = COLUMN
 
-    def __init__(self, shown: Shown, say: Say) -> None:
+    def __init__(self, shown: SessionView, say: Say) -> None:
         self.shown, self.say = shown, say
         self.y = self.lower = 0.0
         self.parts: list[str] = []

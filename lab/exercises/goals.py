@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from lab.sessions.severity import CLAUSE_NAMES
 from lab.texts import NOTHING, Text, Values, joined
 
 LOST = "lost write"
@@ -18,31 +19,18 @@ BROKEN: Mapping[str, Text] = {
 }
 
 
-NAMES: Mapping[str, Text] = {
-    "C1": Text("stray value (C1)"),
-    "C2": Text("missing value (C2)"),
-    "C3": Text("unknown entry (C3)"),
-    "C4": Text("missing entry (C4)"),
-    "C5": Text("orphan entry (C5)"),
-    "C6": Text("broken constraint (C6)"),
-    "C7": Text("stray pair (C7)"),
-    LOST: Text("lost write"),
-}
-"""Short names of the same, as the stage has them."""
-
-
 def made_instead(wanted: Sequence[str], damage: Iterable[str]) -> Text:
     """The damage that was done if none of it is wanted; clauses with a version or without."""
     goals = [goal.partition("@")[0] for goal in wanted]
     made = sorted(set(damage))
-    if set(made) & set(goals) or not set(goals) & NAMES.keys() or not set(made) & NAMES.keys():
+    if set(made) & set(goals) or not set(goals) & BROKEN.keys() or not set(made) & BROKEN.keys():
         return NOTHING
     values: Values = {"made": _named(made), "wanted": _named(goals)}
     return Text("You made: {made}. Wanted: {wanted}.", values)
 
 
 def _named(clauses: Sequence[str]) -> Text:
-    return joined([NAMES[one] for one in dict.fromkeys(clauses) if one in NAMES])
+    return joined([CLAUSE_NAMES[one] for one in dict.fromkeys(clauses) if one in BROKEN])
 
 
 def clauses_named(clauses: Sequence[str]) -> Text:
@@ -59,6 +47,6 @@ def goal_text(goal: str) -> Text:
     if clause == LOST:
         return BROKEN[clause]
     if not version:
-        return Text("{name}: {what}", {"name": NAMES[clause], "what": BROKEN[clause]})
-    named: Values = {"name": NAMES[clause], "version": version, "what": BROKEN[clause]}
+        return Text("{name}: {what}", {"name": CLAUSE_NAMES[clause], "what": BROKEN[clause]})
+    named: Values = {"name": CLAUSE_NAMES[clause], "version": version, "what": BROKEN[clause]}
     return Text("{name} under v{version}: {what}", named)

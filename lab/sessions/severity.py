@@ -4,31 +4,33 @@ C3 under v1, v2 is the newest    danger: v1 could not remove a pair; no query me
 C5 under v2, C4 under v3         damage: a query finds a row that does not exist, or misses one
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lab.explorer.contents.numbered import Fault
 from lab.sessions.model.fault_texts import fault_text
-from lab.sessions.shown import Severity, Verdict
+from lab.sessions.shown import Severity, Text, Verdict
 
 MET_BY_USERS = frozenset(
     {"C2", "C4", "C5", "C6", "lost write", "read twice", "unreadable value", "refused writes", "two versions"}
 )
 """Broken under any version in force, somebody meets it."""
 
-CLAUSES = (
-    "C1",
-    "C2",
-    "C3",
-    "C4",
-    "C5",
-    "C6",
-    "C7",
-    "lost write",
-    "read twice",
-    "unreadable value",
-    "refused writes",
-    "two versions",
-)
+CLAUSE_NAMES: Mapping[str, Text] = {
+    "C1": Text("stray value (C1)"),
+    "C2": Text("missing value (C2)"),
+    "C3": Text("unknown entry (C3)"),
+    "C4": Text("missing entry (C4)"),
+    "C5": Text("orphan entry (C5)"),
+    "C6": Text("broken constraint (C6)"),
+    "C7": Text("stray pair (C7)"),
+    "lost write": Text("lost write"),
+    "read twice": Text("read twice"),
+    "unreadable value": Text("unreadable value"),
+    "refused writes": Text("refused writes"),
+    "two versions": Text("too many versions"),
+}
+
+CLAUSES = tuple(CLAUSE_NAMES)
 """The rows of a strip."""
 
 _WEIGHT = {Severity.HOLDS: 0, Severity.DANGER: 1, Severity.DAMAGE: 2}
