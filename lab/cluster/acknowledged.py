@@ -19,7 +19,7 @@ from storage.pairs import StoredRow, encoded_value, rows_of
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AcknowledgedRow:
     """The values of a row by their names in a version, and the request that acknowledged it."""
 
     request: int
@@ -28,12 +28,12 @@ class Done:
 
 
 @dataclass
-class Acknowledged:
+class AcknowledgedRows:
     """The rows that clients believe to exist, by table and key."""
 
-    rows: dict[tuple[TableId, bytes], Done] = field(default_factory=dict)
+    rows: dict[tuple[TableId, bytes], AcknowledgedRow] = field(default_factory=dict)
 
-    def done(self, table: TableId, key: bytes, done: Done) -> None:
+    def done(self, table: TableId, key: bytes, done: AcknowledgedRow) -> None:
         self.rows[table, key] = done
 
     def gone(self, table: TableId, key: bytes) -> None:
@@ -52,7 +52,7 @@ class Acknowledged:
                     yield done.version, why
 
 
-def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | None) -> Sentence | None:
+def _misread(descriptor: Descriptor, key: bytes, done: AcknowledgedRow, row: StoredRow | None) -> Sentence | None:
     named = key_text(descriptor, key).strip("()")
     if row is None:
         why = "request {number} has acknowledged row {row}, which is not there"

@@ -40,7 +40,7 @@ LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UN
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StatementResult:
     """The version that a statement used, and the pairs it wrote, in words."""
 
     descriptor: Descriptor
@@ -279,7 +279,7 @@ def enter(world: World, one: Transaction, table: TableId, *, internal: bool = Fa
 # Statements
 
 
-def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
+def insert(world: World, actor: str, table: TableId, values: Values) -> StatementResult:
     def made(descriptor: Descriptor, _: Transaction) -> Made:
         row = new_row(descriptor, values, world.control.next_row_id)
         _refuse_broken(descriptor, row)
@@ -288,7 +288,7 @@ def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
     return _write(world, actor, table, made)
 
 
-def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
+def delete(world: World, actor: str, table: TableId, key: Values) -> StatementResult:
     def made(descriptor: Descriptor, one: Transaction) -> Made:
         old = find_row(one, descriptor, key_of(descriptor, key))
         return delete_row(descriptor, old, world.store.buckets), (old, None)
@@ -296,7 +296,9 @@ def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
     return _write(world, actor, table, made)
 
 
-def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[tuple[str, str | None]]) -> Done:
+def update(
+    world: World, actor: str, table: TableId, key: Values, to: Sequence[tuple[str, str | None]]
+) -> StatementResult:
     def made(descriptor: Descriptor, one: Transaction) -> Made:
         old = find_row(one, descriptor, key_of(descriptor, key))
         assigned, new_key = assignments(descriptor, old, to)
@@ -314,7 +316,9 @@ def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
         raise BadRow(f"the row {broken.why} ({broken.state.value} in {descriptor})")
 
 
-def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]) -> Done:
+def _write(
+    world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]
+) -> StatementResult:
     with _transaction(world, actor, table) as one:
         descriptor = world.control.version(table, one.pins[table][1])
         too_late = world.why_not_write(one)
@@ -328,7 +332,7 @@ def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor,
             return enter(world, one, other, internal=True)
 
         check_references(one, descriptor, change, use, world.control.without)
-    return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
+    return StatementResult(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 
 def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:

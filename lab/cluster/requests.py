@@ -17,7 +17,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from catalog.text.sentence import Sentence
 from lab.cluster import node_statements
-from lab.cluster.acknowledged import Acknowledged, Done
+from lab.cluster.acknowledged import AcknowledgedRow, AcknowledgedRows
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.lines import words_of
 from lab.cluster.parts import Transaction
@@ -103,7 +103,7 @@ class Routers:
     requests: dict[int, LabRequest] = field(default_factory=dict)
     rolling: RollingPublish | None = None
     counts: Counter[str] = field(default_factory=Counter)
-    acknowledged: Acknowledged = field(default_factory=Acknowledged)
+    acknowledged: AcknowledgedRows = field(default_factory=AcknowledgedRows)
 
     def begin(self, node: str, table: str, *rows: RowRequest) -> LabRequest:
         """A client sends a request to a node, which plans it. Raises `LabError` without a primary key."""
@@ -169,7 +169,9 @@ class Routers:
             elif set(request.rows[one.index].values) <= {column.name for column in meant.public_columns}:
                 key = {column.name for column in meant.key_columns}
                 values = {name: value for name, value in request.rows[one.index].values.items() if name not in key}
-                self.acknowledged.done(meant.table_id, one.row.key, Done(request.number, meant.version, values))
+                self.acknowledged.done(
+                    meant.table_id, one.row.key, AcknowledgedRow(request.number, meant.version, values)
+                )
 
     def refusal(self, descriptor: Descriptor) -> Refusal | None:
         """The refusal of a version by the first storage that refuses it (T2), or None."""

@@ -23,7 +23,7 @@ from lab.explorer.verdict import Verdict
 from lab.questions.search import Answer, Question, ask
 from lab.sessions.replay import show
 from lab.sessions.session import Session
-from lab.sessions.shown import NOTHING, Offer, Severity, Shown, Text
+from lab.sessions.shown import NOTHING, Offer, SessionView, Severity, Text
 from lab.texts import Values
 
 WAIT = "wait"
@@ -94,7 +94,7 @@ def why_lost(task: Survive, start: Start, game: Game) -> Text:
     return Text("Move {number} lost: {step}. The rules would have refused it: {why}.", values)
 
 
-def _may(shown: Shown) -> Iterator[Offer]:
+def _may(shown: SessionView) -> Iterator[Offer]:
     nodes = {node.name for node in shown.cluster.nodes}
     yield from (offer for offer in shown.offers if offer.actor not in nodes)
 
@@ -105,7 +105,7 @@ def _taken(game: Game, move: str) -> tuple[str, ...] | None:
     return next((offer.takes for offer in game.may if offer.id == move and not offer.why_not), None)
 
 
-def _standing(task: Survive, start: Start, steps: tuple[str, ...], shown: Shown) -> Standing:
+def _standing(task: Survive, start: Start, steps: tuple[str, ...], shown: SessionView) -> Standing:
     if any(verdict.severity is Severity.DAMAGE for verdict in shown.verdicts):
         return Standing.LOST
     if task.goal not in public_elements(shown):
@@ -119,7 +119,7 @@ def _from_here(session: Session) -> Answer:
     return ask(Question(session, at=len(session.steps), from_here=True), budget=BUDGET)
 
 
-def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
+def _reply(start: Start, shown: SessionView, seed: int) -> tuple[str, ...]:
     answer = _from_here(session_of(start))
     nodes = {node.name for node in shown.cluster.nodes}
     ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()

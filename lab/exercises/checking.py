@@ -38,7 +38,7 @@ from lab.sessions.session import BadSession
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class References:
     """All that sources may name: ids of rules and clauses, sections of the protocol, files of the code."""
 
     rules: frozenset[str]
@@ -55,7 +55,7 @@ class Fault:
         return f"{self.folder}: {self.why}"
 
 
-def faults_of(book: Book, known: Known) -> list[Fault]:
+def faults_of(book: Book, known: References) -> list[Fault]:
     found = list(book.faults)
     if book.chapter is not None:
         found += _texts(book)
@@ -71,13 +71,13 @@ def _texts(book: Book) -> Iterator[str]:
             yield from (f"{name}: {why}" for why in texts.faults_of(book.chapter, book.texts[language]))
 
 
-def _sources(sources: Sources, known: Known) -> Iterator[str]:
+def _sources(sources: Sources, known: References) -> Iterator[str]:
     yield from (f"there is no rule {rule}" for rule in sources.rules if rule not in known.rules)
     yield from (f"the protocol has no section {one}" for one in sources.sections if one not in known.sections)
     yield from (f"there is no file {path}" for path in sources.code if not known.has_file(path))
 
 
-def _screen(screen: Screen, known: Known) -> Iterator[str]:
+def _screen(screen: Screen, known: References) -> Iterator[str]:
     yield from _sources(screen.sources, known)
     broken = list(_start(screen.start)) if screen.start is not None else []
     yield from broken

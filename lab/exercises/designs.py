@@ -89,7 +89,7 @@ def order_in(task: Design, lines: Sequence[str]) -> Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Submission:
     """A sequence as a question to the explorer: equal ones share one judgement."""
 
     task: Design
@@ -99,11 +99,11 @@ class Written:
         return {"task": asdict(self.task), "lines": list(self.lines)}
 
 
-def written_from_json(body: Mapping[str, Any]) -> Written:
+def written_from_json(body: Mapping[str, Any]) -> Submission:
     task: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body["task"].items()
     }
-    return Written(Design(**task), tuple(body["lines"]))
+    return Submission(Design(**task), tuple(body["lines"]))
 
 
 def needs_search(task: Design) -> bool:
@@ -132,9 +132,9 @@ def judge_design(
     return _judged(task, written, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
-def written_in(task: Design, lines: Sequence[str]) -> Written:
+def written_in(task: Design, lines: Sequence[str]) -> Submission:
     """Raises `Malformed`, also without anything to explore."""
-    written = Written(task, written_lines(task, lines))
+    written = Submission(task, written_lines(task, lines))
     if added := grammar(task.grammar):
         added.check(task, written.lines)
         return written

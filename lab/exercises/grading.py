@@ -22,7 +22,7 @@ from lab.exercises.judgement import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
 from lab.sessions.session import BadSession, check_steps
-from lab.sessions.shown import NOTHING, Severity, Shown, Text, Verdict
+from lab.sessions.shown import NOTHING, SessionView, Severity, Text, Verdict
 
 ITEMS_MAX = 40
 
@@ -217,7 +217,7 @@ def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
     return taken
 
 
-def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
+def _missing(task: Reach, shown: SessionView, more: Sequence[str]) -> list[Text]:
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
     versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
     clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
@@ -245,11 +245,11 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     return found
 
 
-def other_damage(task: Reach, shown: Shown) -> Text:
+def other_damage(task: Reach, shown: SessionView) -> Text:
     return made_instead(task.until, [one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE])
 
 
-def unmet(task: Reach, shown: Shown) -> list[Text]:
+def unmet(task: Reach, shown: SessionView) -> list[Text]:
     """Remarks about damage under a version that no node uses: no query meets it yet."""
     nodes = shown.cluster.nodes
     used = {lease.version for node in nodes for lease in node.leases if lease.is_live}
@@ -268,13 +268,13 @@ PUBLIC = "public"
 """In a goal: every element is public in the newest version, and nobody is harmed."""
 
 
-def _not_public(shown: Shown) -> list[Text]:
+def _not_public(shown: SessionView) -> list[Text]:
     elements = max(shown.cluster.versions, key=lambda version: version.number).elements
     found = [] if len(public_elements(shown)) == len(elements) else [Text("not yet public")]
     return found + _harm(shown)
 
 
-def _harm(shown: Shown) -> list[Text]:
+def _harm(shown: SessionView) -> list[Text]:
     harm = sorted({f"{one.clause}@v{one.version}" for one in shown.verdicts if one.severity is Severity.DAMAGE})
     return [Text("somebody is harmed: {what}", {"what": goal_text(clause)}) for clause in harm]
 
@@ -335,7 +335,7 @@ def moves_of(start: Start) -> tuple[Move, ...]:
     return tuple(found)
 
 
-def _worst(shown: Shown, new: set[tuple[str, int]]) -> Severity:
+def _worst(shown: SessionView, new: set[tuple[str, int]]) -> Severity:
     found = {v.severity for v in shown.verdicts if (v.clause, v.version) in new}
     return next((one for one in (Severity.DAMAGE, Severity.DANGER) if one in found), Severity.HOLDS)
 

@@ -32,7 +32,7 @@ from lab.questions.search import Question, ask
 from lab.sessions.handbooks import earliest_next_min
 from lab.sessions.replay import show
 from lab.sessions.session import Session, Value
-from lab.sessions.shown import Pair, Severity, Shown
+from lab.sessions.shown import Pair, SessionView, Severity
 
 NOTHING: Mapping[str, Parameter] = {}
 SECOND, WAITS_MAX = "tick 1 s", 100
@@ -54,7 +54,7 @@ def session_of(start: Start, more: Sequence[str] = ()) -> Session:
     return Session(start.setup, parameters, start.left_out, (*start.steps, *more))
 
 
-def end_of(start: Start, more: Sequence[str] = ()) -> Shown:
+def end_of(start: Start, more: Sequence[str] = ()) -> SessionView:
     """Raises `lab.sessions.session.BadSession`."""
     return show(session_of(start, more), single_steps=True)
 
@@ -88,7 +88,7 @@ def _needed(asks: str, start: Start | None) -> Start:
 # About a session
 
 
-def pair_names(shown: Shown) -> Iterator[str]:
+def pair_names(shown: SessionView) -> Iterator[str]:
     """The pairs at a position, a row with its values as one."""
     there = shown.cluster.present
     values: dict[tuple[str, int, str], list[Pair]] = {}
@@ -115,14 +115,14 @@ def _where(pair: Pair) -> str:
     return " in the new placement" if pair.is_new else ""
 
 
-def _entries(shown: Shown) -> Iterator[str]:
+def _entries(shown: SessionView) -> Iterator[str]:
     for pair in shown.cluster.present:
         if pair.sort == "entry":
             indexed = pair.key.partition(": ")[2]
             yield f"{'tombstone' if pair.is_tombstone else 'entry'} {indexed}→r{pair.row}"
 
 
-def _found(shown: Shown, match: re.Match[str]) -> Observed:
+def _found(shown: SessionView, match: re.Match[str]) -> Observed:
     for probe in shown.probe:
         if probe.version == int(match[2]) and probe.query.endswith(PROBED_VALUE):
             found = probe.by_index if match[1] == "index" else probe.by_table
@@ -132,18 +132,18 @@ def _found(shown: Shown, match: re.Match[str]) -> Observed:
     raise BadQuestion(f"version {match[2]} is not in force at the end, or has no column a")
 
 
-def public_elements(shown: Shown) -> frozenset[str]:
+def public_elements(shown: SessionView) -> frozenset[str]:
     newest = max(shown.cluster.versions, key=lambda version: version.number)
     return frozenset(element.name for element in newest.elements if element.state == State.PUBLIC.value)
 
 
-def _seconds(shown: Shown, _: re.Match[str]) -> Observed:
+def _seconds(shown: SessionView, _: re.Match[str]) -> Observed:
     if shown.cluster.clock_s is None:
         raise BadQuestion("this session has no clock")
     return round(shown.cluster.clock_s)
 
 
-OF_SESSION: Mapping[str, Callable[[Shown, re.Match[str]], Observed]] = {
+OF_SESSION: Mapping[str, Callable[[SessionView, re.Match[str]], Observed]] = {
     "pairs": lambda shown, _: frozenset(pair_names(shown)),
     "entries": lambda shown, _: frozenset(_entries(shown)),
     r"found by (table|index) under v(\d+)": _found,
@@ -207,13 +207,13 @@ def _waited(asks: str, start: Start) -> int:
     raise BadQuestion(f"{asks!r} is no question; questions are: {', '.join(QUESTIONS)}")
 
 
-def _leases(node: str, version: int) -> Callable[[Shown], bool]:
+def _leases(node: str, version: int) -> Callable[[SessionView], bool]:
     return lambda shown: any(
         lease.version >= version for one in shown.cluster.nodes if one.name == node for lease in one.leases
     )
 
 
-def _seconds_until(start: Start, is_so: Callable[[Shown], bool], *, does: tuple[str, ...]) -> int:
+def _seconds_until(start: Start, is_so: Callable[[SessionView], bool], *, does: tuple[str, ...]) -> int:
     """Seconds until `is_so`; the change goes on (`does`) as soon as it can."""
     shown = end_of(start)
     more: tuple[str, ...] = ()
@@ -229,7 +229,7 @@ def _seconds_until(start: Start, is_so: Callable[[Shown], bool], *, does: tuple[
     raise BadQuestion(f"it is not so within {WAITS_MAX} s")
 
 
-def _done(shown: Shown) -> int:
+def _done(shown: SessionView) -> int:
     return sum(1 for step in shown.cluster.plan if step.status == "done")
 
 

@@ -12,22 +12,22 @@ from lab.texts import NOTHING, Text
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class PlayState:
     """`is_goal`: everything is as the task asks. `made` names other damage, or damage that no query meets yet."""
 
     is_goal: bool
     made: Text = NOTHING
 
 
-def reached(screen: Screen, steps: Sequence[str]) -> Reached:
+def reached(screen: Screen, steps: Sequence[str]) -> PlayState:
     """Nothing for steps that cannot be taken."""
     task, start = screen.task, screen.start
     if not isinstance(task, Reach) or start is None:
-        return Reached(is_goal=False)
+        return PlayState(is_goal=False)
     try:
         if grade(screen, {"steps": list(steps)}).outcome is Outcome.RIGHT:
-            return Reached(is_goal=True)
+            return PlayState(is_goal=True)
         shown = end_of(start, in_full(steps)[len(start.steps) :])
-        return Reached(False, next(iter(unmet(task, shown)), other_damage(task, shown)))
+        return PlayState(False, next(iter(unmet(task, shown)), other_damage(task, shown)))
     except (BadAnswer, BadSession):
-        return Reached(is_goal=False)
+        return PlayState(is_goal=False)

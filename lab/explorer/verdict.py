@@ -14,14 +14,14 @@ from typing import Any
 
 from catalog.elements import Kind, State
 from lab.explorer.contents.foreign_keys import effects_of
-from lab.explorer.contents.numbered import Fault, Seen
+from lab.explorer.contents.numbered import Fault, Occurrence
 from lab.explorer.model import Model
 from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do, Program
 from lab.explorer.spaces.config import sorted_nodes, step_id
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reduced_space import Atomic, fits
-from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
+from lab.explorer.spaces.search import UNHURRIED, Budget, SearchResult, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import NoWitness, Steps, faults_after, from_atomic, from_plain
 from lab.texts import NOTHING, Text
@@ -31,15 +31,15 @@ def expected(model: Model, program: Program) -> list[int]:
     """Events that must have happened somewhere, or a proof says little."""
     if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.stages:
         return []
-    found = [Seen.OLD_VERSION_WROTE]
-    found += [Seen.TABLES_APART, Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.foreign_key else []
-    found += [Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.refers_to_itself else []
+    found = [Occurrence.OLD_VERSION_WROTE]
+    found += [Occurrence.TABLES_APART, Occurrence.CHILD_REFUSED, Occurrence.PARENT_REFUSED] if model.foreign_key else []
+    found += [Occurrence.CHILD_REFUSED, Occurrence.PARENT_REFUSED] if model.refers_to_itself else []
     acts = {stop.do for stop in program.stops}
     if Do.FILL in acts:
-        found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
-        found += [Seen.RANGE_TRIED_TWICE] if model.crashes else []
-    found += [Seen.VERIFY_FAILED] if Do.VERIFY in acts and may_fail(model) else []
-    return found + ([Seen.CANCELLED] if model.cancels else [])
+        found += [Occurrence.FILL_MET_TOMBSTONE, Occurrence.FILL_MET_PAIR]
+        found += [Occurrence.RANGE_TRIED_TWICE] if model.crashes else []
+    found += [Occurrence.VERIFY_FAILED] if Do.VERIFY in acts and may_fail(model) else []
+    return found + ([Occurrence.CANCELLED] if model.cancels else [])
 
 
 def may_fail(model: Model) -> bool:
@@ -61,16 +61,16 @@ class Verdict(Enum):
 
 
 SENTENCES = {
-    Seen.FILL_MET_TOMBSTONE: "the fill met a tombstone that a writer had left",
-    Seen.FILL_MET_PAIR: "the fill met a pair that a writer had put",
-    Seen.OLD_VERSION_WROTE: "a node one version behind wrote after the next was published",
-    Seen.OLD_VERSION_CLEANED: "a node one version behind removed a pair",
-    Seen.RANGE_TRIED_TWICE: "a second worker took over a range",
-    Seen.VERIFY_FAILED: "verification failed and the change rolled back",
-    Seen.CANCELLED: "the change was cancelled on its way",
-    Seen.TABLES_APART: "a node wrote that knew the newest version of one table and an older one of the other",
-    Seen.CHILD_REFUSED: "a row was refused because what it refers to is not there",
-    Seen.PARENT_REFUSED: "a row was not let go because another one refers to it",
+    Occurrence.FILL_MET_TOMBSTONE: "the fill met a tombstone that a writer had left",
+    Occurrence.FILL_MET_PAIR: "the fill met a pair that a writer had put",
+    Occurrence.OLD_VERSION_WROTE: "a node one version behind wrote after the next was published",
+    Occurrence.OLD_VERSION_CLEANED: "a node one version behind removed a pair",
+    Occurrence.RANGE_TRIED_TWICE: "a second worker took over a range",
+    Occurrence.VERIFY_FAILED: "verification failed and the change rolled back",
+    Occurrence.CANCELLED: "the change was cancelled on its way",
+    Occurrence.TABLES_APART: "a node wrote that knew the newest version of one table and an older one of the other",
+    Occurrence.CHILD_REFUSED: "a row was refused because what it refers to is not there",
+    Occurrence.PARENT_REFUSED: "a row was not let go because another one refers to it",
 }
 
 
@@ -147,7 +147,7 @@ def explore_spaces(atomic: Atomic, fused: Plain, *, budget: Budget = UNHURRIED, 
     return _answer(fused.apart(), explored, steps, began)
 
 
-def _answer(plain: Plain, found: Found[Any], steps: Steps, began: float) -> Answer:
+def _answer(plain: Plain, found: SearchResult[Any], steps: Steps, began: float) -> Answer:
     seconds, effects = time.monotonic() - began, plain.effects
     answer = Answer(effects.model, Verdict.PROVED, found.states, found.depth, seconds, program=effects.program)
     if steps:

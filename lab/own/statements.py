@@ -27,7 +27,7 @@ LEAVE_OUT = "Leave out what does not matter here."
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedStatement:
     """A statement and its plan; None if it changes nothing, and `why_nothing` says so."""
 
     text: str
@@ -35,22 +35,22 @@ class Planned:
     why_nothing: str = ""
 
 
-def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
+def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[PlannedStatement, ...]:
     """Raises `DdlError`."""
     parts = split(text)
     if len(parts) > STATEMENTS_MAX:
         message = f"{len(parts)} statements; at most {STATEMENTS_MAX} are read"
         raise DdlError(TOO_LONG, message, position=parts[STATEMENTS_MAX].position)
-    found: list[Planned] = []
+    found: list[PlannedStatement] = []
     there = replace(there, judge=unexplored)
     for part in parts:
         try:
             plan = _plan(part, there)
         except NothingToDo as nothing:
-            found.append(Planned(part.text, None, nothing.message))
+            found.append(PlannedStatement(part.text, None, nothing.message))
             continue
         there = _afterwards(there, plan)
-        found.append(Planned(part.text, plan))
+        found.append(PlannedStatement(part.text, plan))
     return tuple(found)
 
 

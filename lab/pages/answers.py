@@ -11,8 +11,8 @@ from lab.pages.words import speaker
 from lab.sessions import replay, setups
 from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
-from lab.sessions.session import BadSession, Linked, Session, encode, rules
-from lab.sessions.shown import Shown, to_json
+from lab.sessions.session import BadSession, LinkContents, Session, encode, rules
+from lab.sessions.shown import SessionView, to_json
 from lab.sessions.titles import chapter_of, details_of, title_of
 
 
@@ -31,7 +31,7 @@ def random_answer(asked: Asked) -> dict[str, Any]:
     return answer(session, None, asked.single_steps) | {"took": offer.id}
 
 
-def linked_answer(linked: Linked) -> dict[str, Any]:
+def linked_answer(linked: LinkContents) -> dict[str, Any]:
     """The same for a link, with a notice when the rules are others than when it was made."""
     notice = ""
     if linked.has_other_rules:
@@ -45,7 +45,7 @@ def without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"shown": answer["shown"] | {"offers": offers}}
 
 
-def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
+def _answer(session: Session, shown: SessionView, single_steps: bool | None) -> dict[str, Any]:
     single = setups.setup_named(session.setup).single_steps if single_steps is None else single_steps
     say = speaker()
     title = say(title_of(session))

@@ -12,7 +12,7 @@ from lab.pages.answers import linked_answer
 from lab.pages.words import say
 from lab.sessions.model import script as model_script
 from lab.sessions.replay import show_in_lines
-from lab.sessions.session import BadLink, BadSession, Linked, decode
+from lab.sessions.session import BadLink, BadSession, LinkContents, decode
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
 from lab.sessions.titles import title_of
@@ -20,11 +20,11 @@ from lab.sessions.world import script as world_script
 from lab.texts import names_listed
 
 
-def _svg(linked: Linked) -> str:
+def _svg(linked: LinkContents) -> str:
     return picture_of_session(show_in_lines(linked.session, linked.at), _title(linked), say)
 
 
-def _json(linked: Linked) -> str:
+def _json(linked: LinkContents) -> str:
     answer = linked_answer(linked)
     shown = answer["shown"]
     body = {part: answer[part] for part in ("session", "link", "rules")}
@@ -36,14 +36,14 @@ SCRIPTS = {MODEL: model_script.script_of, WORLD: world_script.script_of}
 """The kinds of sessions that the language of golden scripts can tell."""
 
 
-def _script(linked: Linked) -> str:
+def _script(linked: LinkContents) -> str:
     kind = setup_named(linked.session.setup).kind
     if kind not in SCRIPTS:
         raise BadSession("a golden script is about a cluster, and this session has none")
     return SCRIPTS[kind](linked.session, _title(linked))
 
 
-FORMS: Mapping[str, tuple[str, Callable[[Linked], str]]] = {
+FORMS: Mapping[str, tuple[str, Callable[[LinkContents], str]]] = {
     "svg": ("image/svg+xml", _svg),
     "json": ("application/json", _json),
     "script": ("text/plain", _script),
@@ -65,7 +65,7 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
     return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=headers)
 
 
-def _title(linked: Linked) -> str:
+def _title(linked: LinkContents) -> str:
     name = say(title_of(linked.session))
     if not linked.session.left_out:
         return name

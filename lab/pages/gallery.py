@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from lab.pages.words import named_clause
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, encode
-from lab.sessions.shown import Pair, Severity, Shown
+from lab.sessions.shown import Pair, SessionView, Severity
 
 NO_ENTRY = _("no entry")
 
@@ -165,7 +165,7 @@ def _card(anomaly: Anomaly) -> Card:
     return Card(anomaly, encode(session, shown.at), tuple(_rows(shown)), tuple(map(named_clause, clauses)))
 
 
-def _rows(shown: Shown) -> Iterator[Row]:
+def _rows(shown: SessionView) -> Iterator[Row]:
     """The rows at the end, and holes where entries lead to none."""
     pairs = shown.cluster.present
     of_many = len({pair.table for pair in pairs}) > 1

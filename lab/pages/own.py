@@ -39,7 +39,7 @@ from lab.own.allowance import Allowances, PlanningTimeUsed
 from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.orders import order_of
-from lab.own.statements import NO_TABLES, Planned, check_moves, planned
+from lab.own.statements import NO_TABLES, PlannedStatement, check_moves, planned
 from lab.pages.ladder_form import free_builder
 from lab.pages.questions import worded
 from lab.pages.words import say
@@ -239,19 +239,19 @@ def _connected(table: Descriptor) -> Iterator[int]:
     yield from (one.references for one in table.constraints if one.references is not None)
 
 
-def _statements(form: Form) -> tuple[Planned, ...]:
+def _statements(form: Form) -> tuple[PlannedStatement, ...]:
     """Raises `DdlError`."""
     if form.change:
         from changes.models import Change
 
         plan = plan_from_json(Change.objects.get(pk=form.change).plan)
         check_moves(plan)
-        return (Planned(form.statement, plan),)
+        return (PlannedStatement(form.statement, plan),)
     check_length(form.statement)
     return planned(form.statement, _there(form)) if form.statement.strip() else ()
 
 
-def _chosen(form: Form, statements: tuple[Planned, ...]) -> int:
+def _chosen(form: Form, statements: tuple[PlannedStatement, ...]) -> int:
     """The number of the statement to look at: the last one that has a plan, unless another one is asked for."""
     having = [number for number, one in enumerate(statements, 1) if one.plan is not None]
     return form.at if form.at in having else having[-1] if having else 0

@@ -18,7 +18,7 @@ from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
 from lab.sessions.severity import severity_of, worst
-from lab.sessions.shown import Refused, Severity
+from lab.sessions.shown import RefusedStep, Severity
 
 INSTEAD = ("acquire",)
 """What a node may be asked to do first; that it rolls back, ends or freezes would save anybody."""
@@ -35,7 +35,7 @@ class Saving:
     steps: tuple[str, ...]
     step: str = ""
     rule: str = ""
-    refused: Refused | None = None
+    refused: RefusedStep | None = None
 
 
 class GaveUp(BadSession):

@@ -47,7 +47,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class Playback:
     outcomes: tuple[Outcome, ...]
     why: str
 
@@ -118,11 +118,11 @@ def _read_line(reading: _Reading, number: int, line: str) -> None:
         reading.commands.append(line)
 
 
-def play(text: str) -> Played:
+def play(text: str) -> Playback:
     """Runs a script on a cluster of its own. Raises `BadScript`."""
     blocks = read(text)
     lab = Lab()
-    return Played(tuple(_play_block(lab, block) for block in blocks), why=blocks[0].commands[0].lstrip("# "))
+    return Playback(tuple(_play_block(lab, block) for block in blocks), why=blocks[0].commands[0].lstrip("# "))
 
 
 def _play_block(lab: Lab, block: Block) -> Outcome:

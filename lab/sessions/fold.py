@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lab.sessions.severity import worst
-from lab.sessions.shown import NOTHING, Shown, Strip, TraceLine
+from lab.sessions.shown import NOTHING, SessionView, Strip, TraceLine
 
 STATEMENT = 4
 """The steps of a statement: begin, read, write, commit."""
 
 
-def folded(shown: Shown, *, single_steps: bool) -> Shown:
+def folded(shown: SessionView, *, single_steps: bool) -> SessionView:
     """Sets `until` in every line, and leaves the strip a cell for the start and each line."""
     lines = list(_each(shown.trace) if single_steps else _statements(shown.trace, shown.at))
     stops = [0, *(line.until for line in lines)]

@@ -26,9 +26,9 @@ from lab.sessions.shown import (
     Node,
     Offer,
     PlanStep,
-    Refused,
+    RefusedStep,
+    SessionView,
     Severity,
-    Shown,
     Strip,
     Text,
     TraceLine,
@@ -141,7 +141,7 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Letter:
     """`is_read`: the receiver reads one of its channels."""
 
     sender: str
@@ -159,12 +159,12 @@ class Day:
 
     newest: int
     uses: tuple[int, ...]
-    written: tuple[Written, ...] = ()
+    written: tuple[Letter, ...] = ()
     min: int = START_MIN
     """Minutes after twelve."""
 
     @property
-    def lost(self) -> tuple[Written, ...]:
+    def lost(self) -> tuple[Letter, ...]:
         return tuple(one for one in self.written if one.is_lost)
 
 
@@ -216,7 +216,7 @@ def after(company: Company, day: Day, step: str) -> Day:
     receiver = _place(words[1])
     by = company.editions[day.uses[at] - 1].sends
     is_lost = not by & company.editions[day.uses[receiver] - 1].reads
-    message = Written(PEOPLE[at], PEOPLE[receiver], by, day.uses[receiver], is_lost)
+    message = Letter(PEOPLE[at], PEOPLE[receiver], by, day.uses[receiver], is_lost)
     return replace(day, written=(*day.written, message))
 
 
@@ -333,13 +333,13 @@ SETUP = Setup(
 )
 
 
-def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
     """A position of a session. Raises `BadSession`."""
     setup.check_left_out(session)
     return shown_of(company_of(setup.values(session), session.left_out), session.steps, at)
 
 
-def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> Shown:
+def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> SessionView:
     """Position `at` (None: the end). A step that cannot be taken ends the session before it."""
     days, refused = [first_day(company)], None
     for number, step in enumerate(steps):
@@ -349,11 +349,11 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
             day = days[-1]
             offer = next((one for one in _offers(company, day) if one.id == step), None)
             label = Text("{step}", {"step": step}) if offer is None else step_text(offer.actor, offer.label)
-            refused = Refused(number, step, label, impossible.why)
+            refused = RefusedStep(number, step, label, impossible.why)
             break
     here = len(days) - 1 if at is None else max(0, min(at, len(days) - 1))
     taken = list(zip(steps, pairwise(days), strict=False))
-    return Shown(
+    return SessionView(
         at=here,
         actors=(OFFICE, *PEOPLE),
         offers=tuple(_offers(company, days[here])),
@@ -415,7 +415,7 @@ def _cluster(company: Company, day: Day) -> Cluster:
     )
 
 
-def _lost_words(message: Written) -> Text:
+def _lost_words(message: Letter) -> Text:
     values: dict[str, str | int | Text] = {
         "receiver": message.receiver,
         "channel": WORDS[name_of(message.by)],

@@ -13,11 +13,11 @@ from lab.sessions.places import ADDED
 if TYPE_CHECKING:
     from lab.sessions.session import Session
     from lab.sessions.setup import Setup
-    from lab.sessions.shown import Shown
+    from lab.sessions.shown import SessionView
 
 
 class Show(Protocol):
-    def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
+    def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView: ...
 
 
 @dataclass(frozen=True, slots=True)

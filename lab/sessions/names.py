@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from catalog.text.numbers import whole_number
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
 from lab.sessions.session import BadSession
-from lab.sessions.shown import Cluster, Node, Shown
+from lab.sessions.shown import Cluster, Node, SessionView
 from lab.texts import Text
 
 TABLE, KEY, COLUMN, PARENT_KEY = "t", "id", "a", "parent.id"
@@ -101,7 +101,7 @@ class Names:
             return replace(value, **new)
         return value
 
-    def shown(self, shown: Shown) -> Shown:
+    def shown(self, shown: SessionView) -> SessionView:
         shown = self.texts_in(shown)
         if not self.versions and not self.words:
             return shown

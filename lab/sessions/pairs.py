@@ -11,14 +11,14 @@ from storage.pairs import PairName
 Slot = tuple[int, bytes]
 """A storage, and a key in it."""
 
-Held = Mapping[Slot, bytes | None]
+StoredPairs = Mapping[Slot, bytes | None]
 """The pairs of all storages; a tombstone is None."""
 
 ORDER = {"row": 0, "value": 1, "entry": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredPair:
     """A pair that exists now, or did at the position before."""
 
     storage: int
@@ -34,10 +34,10 @@ class Found:
         return name.row_key if name.row_key is not None else self.value
 
 
-def drawn(now: Held, before: Held, draw: Callable[[Found], Pair]) -> Iterator[Pair]:
+def drawn(now: StoredPairs, before: StoredPairs, draw: Callable[[StoredPair], Pair]) -> Iterator[Pair]:
     """The pairs of both positions: rows beside their values and entries, others last."""
     found = [
-        Found(*slot, now[slot] if slot in now else before[slot], _difference(slot, now, before))
+        StoredPair(*slot, now[slot] if slot in now else before[slot], _difference(slot, now, before))
         for slot in now.keys() | before.keys()
     ]
     yield from sorted(map(draw, found), key=_order)
@@ -47,7 +47,7 @@ def _order(pair: Pair) -> tuple[str, str, bool, int, str]:
     return pair.table, pair.row or "~", pair.is_new, ORDER[pair.sort], pair.id
 
 
-def _difference(slot: Slot, now: Held, before: Held) -> Difference:
+def _difference(slot: Slot, now: StoredPairs, before: StoredPairs) -> Difference:
     if slot not in now:
         return Difference.REMOVED
     if slot not in before:

@@ -2,10 +2,10 @@
 
 import random
 
-from lab.sessions.shown import Offer, Shown
+from lab.sessions.shown import Offer, SessionView
 
 
-def random_step(shown: Shown, seed: int) -> Offer | None:
+def random_step(shown: SessionView, seed: int) -> Offer | None:
     """None if no step can be taken."""
     open_steps = [offer for offer in shown.offers if not offer.why_not.template and not offer.changes_nothing]
     actors = [actor for actor in shown.actors if any(offer.actor == actor for offer in open_steps)]

@@ -1,5 +1,5 @@
 """A session at a position, whichever machine it runs on. A step that cannot be taken ends the trace
-(`Shown.refused`)."""
+(`SessionView.refused`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
 from lab.sessions.setup import HANDBOOKS, MODEL, WORLD
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 from lab.sessions.world import session as world_session
 
 MACHINES: Mapping[str, Show] = {
@@ -22,7 +22,7 @@ MACHINES: Mapping[str, Show] = {
 }
 
 
-def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> Shown:
+def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> SessionView:
     """Position `at` (None, or beyond it: the end). `single_steps`: None means the set-up's. Raises `BadSession`."""
     setup = setup_named(session.setup)
     check_steps(session.steps)
@@ -31,7 +31,7 @@ def show(session: Session, at: int | None = None, *, single_steps: bool | None =
     return shows(setup, session, at, single_steps=single)
 
 
-def show_in_lines(session: Session, at: int | None = None) -> Shown:
+def show_in_lines(session: Session, at: int | None = None) -> SessionView:
     """The same with the trace in statements or single steps, as the set-up says. Raises `BadSession`."""
     return folded(show(session, at), single_steps=setup_named(session.setup).single_steps)
 

@@ -64,7 +64,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkContents:
     """`rules` is the fingerprint it was made with: under others, a step may be impossible."""
 
     session: Session
@@ -97,7 +97,7 @@ def encode(session: Session, at: int) -> str:
     return text
 
 
-def decode(text: str) -> Linked:
+def decode(text: str) -> LinkContents:
     """Raises `BadLink`."""
     if len(text) > LINK_CHARACTERS_MAX:
         raise BadLink(f"a link has at most {LINK_CHARACTERS_MAX} characters, this one has {len(text)}")
@@ -120,7 +120,7 @@ def decode(text: str) -> Linked:
         check_steps(steps)
     except BadSession as error:
         raise BadLink(str(error)) from error
-    return Linked(Session(setup, parameters, frozenset(left_out), tuple(steps)), at, made_with)
+    return LinkContents(Session(setup, parameters, frozenset(left_out), tuple(steps)), at, made_with)
 
 
 def check_steps(steps: Sequence[str]) -> None:

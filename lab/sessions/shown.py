@@ -1,6 +1,6 @@
 """The shape of everything a session shows, whichever machine it runs on.
 
-    Shown
+    SessionView
       trace      one line per step of the session, those after `at` included: going back keeps the future
       strip      a row per clause, a cell per position 0..n
       offers     the actions of each actor at `at`, and why others are refused
@@ -214,7 +214,7 @@ class TraceLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedStep:
     """The first step that could not be taken: the trace ends before it."""
 
     at: int
@@ -234,7 +234,7 @@ def step_text(actor: str, label: Text) -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SessionView:
     """A session at position `at` (0: before its first step)."""
 
     at: int
@@ -245,7 +245,7 @@ class Shown:
     strip: tuple[Strip, ...]
     probe: tuple[Probe, ...]
     trace: tuple[TraceLine, ...]
-    refused: Refused | None = None
+    refused: RefusedStep | None = None
 
 
 def to_json(value: Any, say: Callable[[Text], str] = str) -> Any:

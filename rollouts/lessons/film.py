@@ -13,7 +13,7 @@ from rollouts.narration import Narrator, shown
 from rollouts.statements.effects import Insert, Query
 from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
-from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 
 STORES = "rollout"
 """The name of what stands on the stage, for `lab.pages.ladder_words`."""
@@ -66,7 +66,7 @@ def _next(model: Model, world: World, done: set[tuple[int, int, str]]) -> tuple[
     """The next step: transactions first, then each operation that may run once, then the deploy."""
     deploys: list[tuple[Step, World]] = []
     for step, outcome in model.steps(world):
-        if isinstance(outcome, Found | Waits):
+        if isinstance(outcome, Fault | Waits):
             continue
         after = world if outcome is None else outcome
         if step.release is None or (step.release == BACKFILL and step.at == 0):

@@ -14,9 +14,9 @@ from lab.sessions.setup import Parameter, Setup
 from lab.sessions.shown import (
     NOTHING,
     Offer,
-    Refused,
+    RefusedStep,
+    SessionView,
     Severity,
-    Shown,
     Strip,
     Text,
     TraceLine,
@@ -30,7 +30,7 @@ from rollouts.narration import Narrator, shown
 from rollouts.worlds.alone import Alone
 from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
-from rollouts.worlds.world import BACKFILL, Found, Outcome, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Outcome, Step, Waits, World
 
 ROLLOUT = "rollout"
 KINDS = ("fails", "refused", "lost", "invented")
@@ -72,12 +72,12 @@ class Moment:
     finding: Finding | None = None
 
 
-def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
     """A position of a session. Raises `BadSession`."""
     model = model_of(setup, session)
     moments, refused = taken(model, tuple(session.steps))
     here = len(moments) - 1 if at is None else max(0, min(at, len(moments) - 1))
-    return Shown(
+    return SessionView(
         at=here,
         actors=("deploys", *SERVERS, "backfill"),
         offers=tuple(_offers(model, moments[here].world)),
@@ -96,7 +96,7 @@ KEPT_MAX = 512
 
 
 @lru_cache(maxsize=KEPT_MAX)
-def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, Refused | None]:
+def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, RefusedStep | None]:
     """The moments of these steps, start first, and the first step that cannot be taken."""
     if not names:
         return (Moment(model.start()),), None
@@ -107,10 +107,10 @@ def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, Refused | None
     found = steps_by_id(model, world).get(name)
     number = len(names) - 1
     if found is None:
-        return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
+        return moments, RefusedStep(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
     step, outcome = found
     if isinstance(outcome, Waits):
-        return moments, Refused(
+        return moments, RefusedStep(
             number,
             name,
             step_text(actor_of(model, step.release, model.stages[world.stage].running), _label(model, step)),
@@ -123,7 +123,7 @@ def _after(model: Model, moments: Moments, step: Step, outcome: Outcome | None) 
     world = moments[-1].world
     if isinstance(outcome, World):
         return Moment(outcome, step)
-    if not isinstance(outcome, Found):
+    if not isinstance(outcome, Fault):
         return Moment(world, step)
     steps = (*(one.step for one in moments[1:] if one.step is not None), step)
     worlds = tuple(one.world for one in moments)

@@ -40,7 +40,7 @@ def writing_both(body: Body, model: Model) -> Iterator[tuple[Text, Body]]:
         before = new
         operations = [(one, new.operations[name]) for name, one in old.operations.items() if name in new.operations]
         try:
-            merged = [Merged(one.name, one.statements, other.statements) for one, other in operations]
+            merged = [MergedOperation(one.name, one.statements, other.statements) for one, other in operations]
         except NoMerge:
             continue
         starts = [stage for stage in model.stages if stage.done == place and stage.kind == "starts"]
@@ -54,7 +54,7 @@ def writing_both(body: Body, model: Model) -> Iterator[tuple[Text, Body]]:
         )
 
 
-class Merged:
+class MergedOperation:
     """One operation that does those of two releases, as text; empty `text`: it only reads."""
 
     def __init__(self, name: str, old: tuple[Statement, ...], new: tuple[Statement, ...]) -> None:
@@ -114,7 +114,7 @@ def _text(node: Any, names: tuple[str, ...]) -> str:
 
 
 def _plan(
-    deploys: list[Any], place: int, merged: list[Merged], schema: Schema, old: str, new: str, key: str
+    deploys: list[Any], place: int, merged: list[MergedOperation], schema: Schema, old: str, new: str, key: str
 ) -> list[Any]:
     renames = {number: found for number, one in enumerate(deploys) if (found := _rename(one))}
     back = [next((changed for _, changed in distinct_of(one)), one) for one in deploys if "backfill" in one]
@@ -145,14 +145,14 @@ def _rename(deploy: Mapping[str, Any]) -> tuple[str, str, str] | None:
     return node.rename_stmt.relation.relname, node.rename_stmt.subname, node.rename_stmt.newname
 
 
-def _copies(merged: list[Merged], key: str) -> Iterator[dict[str, str]]:
+def _copies(merged: list[MergedOperation], key: str) -> Iterator[dict[str, str]]:
     copies = {(one.table, column): source for one in merged for column, source in one.copies.items()}
     for (table, column), source in copies.items():
         where = f"{key} = :{key} AND {column} IS DISTINCT FROM {source}"
         yield {"backfill": f"UPDATE {table} SET {column} = {source} WHERE {where}"}
 
 
-def _released(merged: list[Merged], schema: Schema, renames: Any) -> Iterator[dict[str, str]]:
+def _released(merged: list[MergedOperation], schema: Schema, renames: Any) -> Iterator[dict[str, str]]:
     olds = {(table, other): column for table, column, other in renames}
     for table, column in {(one.table, column): None for one in merged for column in one.old_only}:
         now = next((new for (owner, new), old in olds.items() if (owner, old) == (table, column)), column)

@@ -17,7 +17,7 @@ from typing import Any
 
 from rollouts.statements.errors import Refused
 from rollouts.worlds.model import Model
-from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 
 ALONE_MAX = 2_000
 """Worlds of one release that are looked at for a statement that is not refused."""
@@ -32,7 +32,7 @@ class Alone:
         self._ends: dict[tuple[Any, ...], str] = {}
         self._refused_always: dict[tuple[Any, ...], bool] = {}
 
-    def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
+    def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Fault) -> bool:
         """True if one release alone ends the same way: of a refusal the refused one, else one of the trace's."""
         own = [step for step in steps if step.release not in (None, BACKFILL)]
         if not own or own[-1] is not steps[-1]:
@@ -69,11 +69,11 @@ class Alone:
                 world = worlds.pop()
                 for one, reached in self._model.steps(world, (release,)):
                     if (one.kind, one.operation, one.at) == ("statement", step.operation, step.at):
-                        if not isinstance(reached, Found | Waits) or (
-                            isinstance(reached, Found) and reached.kind != "refused"
+                        if not isinstance(reached, Fault | Waits) or (
+                            isinstance(reached, Fault) and reached.kind != "refused"
                         ):
                             return False
-                        is_refused |= isinstance(reached, Found)
+                        is_refused |= isinstance(reached, Fault)
                     if isinstance(reached, World) and reached not in seen:
                         seen.add(reached)
                         worlds.append(reached)
@@ -95,7 +95,7 @@ class Alone:
                 kept = [step for step in kept if not any(step is other for other in mine[len(mine) - count :])]
         return kept
 
-    def _ends_the_same(self, release: int | None, own: list[Step], found: Found) -> bool:
+    def _ends_the_same(self, release: int | None, own: list[Step], found: Fault) -> bool:
         if release not in self._model.first_stage:
             return False
         ends = set()
@@ -108,26 +108,26 @@ class Alone:
             return False
         return SAME in ends
 
-    def _end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
+    def _end(self, world: World, release: int, steps: list[Step], found: Fault) -> str:
         key = (world, release, tuple((one.kind, one.operation, one.at, one.environment) for one in steps), found[:2])
         if key not in self._ends:
             self._ends[key] = self._found_end(world, release, steps, found)
         return self._ends[key]
 
-    def _found_end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
+    def _found_end(self, world: World, release: int, steps: list[Step], found: Fault) -> str:
         """SAME: the same fault, of a refusal also at an earlier step. BLOCKED: a step is refused on the way."""
         step, rest = steps[0], steps[1:]
         taken = [reached for one, reached in self._lone_steps(world, release, step) if self._is_same(one, step)]
         if not taken and step.at > 0 and rest:
             return self._end(world, release, rest, found)
-        faults = {(one.kind, one.about) for one in taken if isinstance(one, Found)}
+        faults = {(one.kind, one.about) for one in taken if isinstance(one, Fault)}
         if (found.kind, found.about) in faults and (not rest or found.kind == "refused"):
             return SAME
         if not rest:
             return OTHER
         ends = set()
         for one in taken:
-            if not isinstance(one, Found | Waits):
+            if not isinstance(one, Fault | Waits):
                 for end in self._with_the_rest(world if one is None else one, release, step):
                     ends.add(self._end(end, release, rest, found))
                     if SAME in ends:

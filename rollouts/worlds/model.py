@@ -48,7 +48,7 @@ from rollouts.worlds.world import (
     TEXT_KEYS,
     TRANSACTIONS_MAX,
     Environment,
-    Found,
+    Fault,
     Meaning,
     Outcome,
     Rows,
@@ -268,7 +268,7 @@ class Model:
             elif world.stage + 1 == len(self.stages):
                 raise Refused("42P01", "the table of the trigger does not exist")
         except Refused as error:
-            yield step, Found("fails", error.code, (("message", error.message),))
+            yield step, Fault("fails", error.code, (("message", error.message),))
             return
         yield step, self._entered(following)
 
@@ -277,7 +277,7 @@ class Model:
             try:
                 _, contents = stage.definition(stage.base, self.contents(world.rows))
             except Refused as error:
-                return step, Found("fails", error.code, (("message", error.message),))
+                return step, Fault("fails", error.code, (("message", error.message),))
             if stage.kind != "verify":
                 following = following._replace(rows=self._frozen(contents))
         return step, self._entered(following)
@@ -413,8 +413,8 @@ class Model:
             world, transaction, others, statement, effect, step._replace(answer=effect.answer, met=effect.met)
         )
 
-    def _refusal(self, error: Refused) -> Found:
-        return Found("refused", error.code, (("message", error.message),))
+    def _refusal(self, error: Refused) -> Fault:
+        return Fault("refused", error.code, (("message", error.message),))
 
     def _effect(self, world: World, transaction: Transaction, statement: Statement, schema: Schema) -> Effect | Refused:
         names = self._tables_of(statement, schema)
@@ -558,7 +558,7 @@ class Model:
 
     # -- what a read must give
 
-    def _wrong(self, world: World, transaction: Transaction, query: Query, effect: Effect) -> Found | None:
+    def _wrong(self, world: World, transaction: Transaction, query: Query, effect: Effect) -> Fault | None:
         """Lost or invented, if the result was not meant at any moment of the operation."""
         names = [output.name for output in query.outputs if output.name in self.rollout.values]
         key = self.rollout.key
@@ -574,28 +574,28 @@ class Model:
         if not effect.answer:
             if None in allowed or "*delete" in transaction.gave:
                 return None
-            return Found("lost", "row", (("wanted", tuple(sorted((allowed[0] or {}).items()))),))
+            return Fault("lost", "row", (("wanted", tuple(sorted((allowed[0] or {}).items()))),))
         if all(one is None for one in allowed):
-            return None if "*create" in transaction.gave else Found("invented", "row", (("given", effect.answer[0]),))
+            return None if "*create" in transaction.gave else Fault("invented", "row", (("given", effect.answer[0]),))
         return self._wrong_row(dict(effect.answer[0]), names, [one for one in allowed if one is not None])
 
-    def _wrong_in_list(self, world: World, effect: Effect, names: list[str]) -> Found | None:
+    def _wrong_in_list(self, world: World, effect: Effect, names: list[str]) -> Fault | None:
         for row in map(dict, effect.answer):
             if (key := row.get(self.rollout.key)) in self.keys:
                 meaning = world.meant[self.keys.index(key)]
                 if meaning is None:
-                    return Found("invented", "row", (("given", tuple(row.items())),))
+                    return Fault("invented", "row", (("given", tuple(row.items())),))
                 if wrong := self._wrong_row(row, names, [dict(meaning)]):
                     return wrong
         return None
 
-    def _wrong_row(self, row: Mapping[str, Value], names: list[str], allowed: list[dict[str, Value]]) -> Found | None:
+    def _wrong_row(self, row: Mapping[str, Value], names: list[str], allowed: list[dict[str, Value]]) -> Fault | None:
         for name in names:
             wanted = [one[name] for one in allowed if name in one]
             if len(wanted) < len(allowed) or any(same(row[name], one) for one in wanted):
                 continue
             is_known = row[name] is None or any(same(row[name], one) for one in self.rollout.values[name])
-            return Found("lost" if is_known else "invented", name, (("given", row[name]), ("wanted", wanted[0])))
+            return Fault("lost" if is_known else "invented", name, (("given", row[name]), ("wanted", wanted[0])))
         return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rollouts.worlds.alone import Alone
 from rollouts.worlds.model import Model
 from rollouts.worlds.symmetry import images_of
-from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 
 WORLDS_MAX = 200_000
 SECONDS_MAX = 60.0
@@ -39,7 +39,7 @@ class Finding:
     """The shortest way to one fault. `worlds[i]`: where step i was taken. `back_from`: deploys done before the
     rollback."""
 
-    found: Found
+    found: Fault
     steps: tuple[Step, ...]
     worlds: tuple[World, ...]
     release: str
@@ -114,7 +114,7 @@ class Search:
             for step, reached in self.model.steps(world, running):
                 if isinstance(reached, Waits):
                     continue
-                if isinstance(reached, Found):
+                if isinstance(reached, Fault):
                     if back_from is None or step.release == running[-1]:  # type: ignore[index]
                         self._note(world, step, reached, ways, back_from)
                     continue
@@ -159,7 +159,7 @@ class Search:
             return steps
         return [*self._way_to(world, self._ways), (world, Step("back", world.stage)), *steps]
 
-    def _note(self, world: World, step: Step, found: Found, ways: dict[World, _Way], back_from: int | None) -> None:
+    def _note(self, world: World, step: Step, found: Fault, ways: dict[World, _Way], back_from: int | None) -> None:
         """Keeps the shortest finding of its kind, and beside one that is *yours* the first that is not."""
         about = found.about if found.kind in ("fails", "refused") else ""
         key = (found.kind, about, step.release, step.operation, back_from)

@@ -89,7 +89,7 @@ class Step(NamedTuple):
     """On Schema Lab, while two versions are in use: older or newer."""
 
 
-class Found(NamedTuple):
+class Fault(NamedTuple):
     """A finding: its kind, the SQLSTATE or name, and the facts."""
 
     kind: str
@@ -103,7 +103,7 @@ class Waits(NamedTuple):
     locks: frozenset[Lock]
 
 
-Outcome = World | Found | Waits
+Outcome = World | Fault | Waits
 
 
 def same(given: Value, wanted: Value) -> bool:

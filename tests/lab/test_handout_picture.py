@@ -12,7 +12,7 @@ from lab.exercises.reading import BadExercise, read_chapter
 from lab.exercises.shelf import books
 from lab.sessions.fold import folded
 from lab.sessions.replay import show
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 
 parse = ElementTree.fromstring  # what is parsed is our own
 SVG = "{http://www.w3.org/2000/svg}"
@@ -21,7 +21,7 @@ OF_SESSIONS = {name: chapter for name, chapter in CHAPTERS.items() if decisive_s
 SCREEN = 'act = 1\nminutes = 5\nsetup = "one-jump"\n{}\n[[screens]]\nid = "{}"\n'
 
 
-def shown_of(chapter: Chapter) -> Shown:
+def shown_of(chapter: Chapter) -> SessionView:
     session = decisive_session(chapter)
     assert session is not None
     return folded(show(session), single_steps=False)

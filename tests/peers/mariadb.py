@@ -15,7 +15,7 @@ from schemalab.polling import wait_for
 from tests.peers import installed
 from tests.peers.rows import NAMES, TABLE, write_csv
 from tests.peers.tools import INDEX, TYPE, Tool
-from tools.bench.writers import RETRIES_MAX, Seen, paced
+from tools.bench.writers import RETRIES_MAX, Latencies, paced
 
 START_S_MAX, STOP_S_MAX, CHANGE_S_MAX = 60.0, 60.0, 3600.0
 DATABASE = "bench"
@@ -140,7 +140,7 @@ def run(command: list[str]) -> None:
     assert done.returncode == 0, f"{command[0]}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
 
 
-def write(address: str, table: str, rows: int, per_s: float, stop: Any) -> Seen:
+def write(address: str, table: str, rows: int, per_s: float, stop: Any) -> Latencies:
     """The same client as that of `tools.bench.writers`, in MariaDB's protocol."""
     sys.path.insert(0, str(installed.client_folder()))
     import pymysql

@@ -16,7 +16,7 @@ from rollouts.statements.effects import Query
 from rollouts.statements.reading import numbered
 from rollouts.statements.values import text_of
 from rollouts.worlds.model import Model
-from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 
 WAIT_MS = 60
 """How long a statement must wait before we believe that it waits."""
@@ -95,7 +95,7 @@ class Server:
 
     # -- one step
 
-    def take(self, step: Step, outcome: World | Found | Waits | None) -> None:
+    def take(self, step: Step, outcome: World | Fault | Waits | None) -> None:
         """Do the step and compare. Raises `Differs`."""
         self.done.append(f"{step} -> {type(outcome).__name__}")
         if isinstance(outcome, Waits):
@@ -120,7 +120,7 @@ class Server:
             code = error.sqlstate or "?"
         if self._holds:
             self._hold_tables()
-        self._compare("the deploy", code, outcome.about if isinstance(outcome, Found) else "")
+        self._compare("the deploy", code, outcome.about if isinstance(outcome, Fault) else "")
 
     def _statements(self, step: Step) -> tuple[Any, ...]:
         if step.release == BACKFILL:
@@ -165,7 +165,7 @@ class Server:
         self._compare(f"{statement.text} waits", session["thread"].is_alive(), False)
         session["thread"] = None
         rows, met, code = session["result"]
-        if isinstance(outcome, Found) and outcome.kind == "refused":
+        if isinstance(outcome, Fault) and outcome.kind == "refused":
             self._compare(statement.text, code, outcome.about)
             session["connection"].execute("ROLLBACK")
             self._sessions.remove(session)
@@ -176,7 +176,7 @@ class Server:
             self._compare(statement.text, Counter(tuple(map(words, row)) for row in rows), wanted)
         if not isinstance(statement, Query):
             self._compare(f"rows of {statement.text}", met, step.met)
-        if isinstance(outcome, Found) or not self._goes_on(step, outcome):
+        if isinstance(outcome, Fault) or not self._goes_on(step, outcome):
             self._end(session)
             return
         environment = dict(step.environment) | (dict(step.answer[0]) if step.answer and statement.outputs else {})

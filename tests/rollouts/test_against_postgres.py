@@ -8,7 +8,7 @@ from rollouts.file import rollout_from
 from rollouts.statements.effects import Query
 from rollouts.statements.errors import NotModelled
 from rollouts.worlds.model import Model
-from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
+from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 from tests.rollouts.random_rollouts import random_rollout
 from tests.rollouts.server import Server
 from tests.rounds import rounds
@@ -16,7 +16,7 @@ from tests.rounds import rounds
 STEPS_MAX = 28
 
 
-Choice = tuple[Step, World | Found | Waits | None]
+Choice = tuple[Step, World | Fault | Waits | None]
 
 
 def forced(model: Model, world: World, choices: list[Choice]) -> list[Choice]:
@@ -68,8 +68,8 @@ def walk(model: Model, server: Server, random: Random) -> Iterator[str]:
         deploys = [one for one in choices if one[0].release is None]
         step, outcome = random.choice(now or (deploys if deploys and random.random() < 0.12 else choices))
         server.take(step, outcome)
-        yield type(outcome).__name__ if not isinstance(outcome, Found) else outcome.kind
-        if isinstance(outcome, Found) and (
+        yield type(outcome).__name__ if not isinstance(outcome, Fault) else outcome.kind
+        if isinstance(outcome, Fault) and (
             outcome.kind == "fails" or (outcome.kind == "refused" and is_open(world, step))
         ):
             return  # the server has ended what the model's world still has under way

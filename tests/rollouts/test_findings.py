@@ -14,7 +14,7 @@ from rollouts.command import main
 from rollouts.file import FileMistake, rollout_of
 from rollouts.findings import BROKEN, PROVED, Answer, answer_of
 from rollouts.narration import Narrator
-from rollouts.repairs.both import Merged, NoMerge
+from rollouts.repairs.both import MergedOperation, NoMerge
 from rollouts.repairs.search import repair_of
 from rollouts.statements.errors import NotModelled
 from rollouts.statements.reading import statement_of
@@ -158,9 +158,9 @@ def test_two_releases_that_put_different_values_into_a_column_are_not_merged() -
     old = statement_of("UPDATE t SET a = :x WHERE id = :id")
     new = statement_of("UPDATE t SET a = :x * 100, b = :x WHERE id = :id")
     with pytest.raises(NoMerge):
-        Merged("change", (old,), (new,))
+        MergedOperation("change", (old,), (new,))
     other = statement_of("UPDATE t SET b = lower(:x) WHERE id = :id")
-    assert Merged("change", (old,), (other,)).text == "UPDATE t SET a = :x, b = lower(:x) WHERE id = :id"
+    assert MergedOperation("change", (old,), (other,)).text == "UPDATE t SET a = :x, b = lower(:x) WHERE id = :id"
 
 
 def test_a_lost_update_of_one_release_alone_is_its_own() -> None:

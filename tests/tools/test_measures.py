@@ -9,7 +9,7 @@ import pytest
 
 from tools.bench.report import percentile
 from tools.bench.watchers import Missed, delays_of
-from tools.bench.writers import Seen, Statement
+from tools.bench.writers import Latencies, Statement
 
 
 def test_of_statements_beside_a_fill_only_theirs_count() -> None:
@@ -19,7 +19,7 @@ def test_of_statements_beside_a_fill_only_theirs_count() -> None:
         Statement(at=12.0, took_s=0.5, again=-1),
         Statement(at=30.0, took_s=1.0, again=-1),
     )
-    seen = Seen([before, during, refused, after], seconds=31.0)
+    seen = Latencies([before, during, refused, after], seconds=31.0)
     assert (seen.retries, seen.errors) == (5, 2)
     beside = seen.within([(9.0, 13.0)])
     assert (beside.statements, beside.retries, beside.errors, beside.seconds) == ([during, refused], 2, 1, 4.0)

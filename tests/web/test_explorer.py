@@ -17,7 +17,7 @@ from lab.pages import change_doors as doors
 from lab.pages.explorer import KINDS
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
-from lab.sessions.session import Linked, decode
+from lab.sessions.session import LinkContents, decode
 from lab.sessions.titles import chapter_of
 
 ClientOf = Callable[[str], Client]
@@ -26,7 +26,7 @@ TEMPLATES = Path(__file__).parents[2] / "templates"
 OWN = {"kind": "index", "states": "absent, delete-only, public", "nodes": "2"}
 
 
-def linked(answer: HttpResponse) -> tuple[Linked, bool]:
+def linked(answer: HttpResponse) -> tuple[LinkContents, bool]:
     """The session that a redirect opens, and whether the explorer is asked at once."""
     assert answer.status_code == 302, answer.content.decode()
     to = urlsplit(answer["Location"])

@@ -32,7 +32,7 @@ from changes.models import Change
 from changes.planning.planner import make_plan
 from lab.sessions.replay import show
 from lab.sessions.session import decode
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 from lab.sessions.titles import chapter_of
 from leases.holders import Holder, to_text
 from leases.models import Lease, Node, PastLease
@@ -414,7 +414,7 @@ def test_history_of_nothing_says_so(client_of: ClientOf, db: None, query: dict[s
     )
 
 
-def behind_the_door(client: Client, change: Change, node: str = "") -> Shown:
+def behind_the_door(client: Client, change: Change, node: str = "") -> SessionView:
     """The stage to which a change's "why?" leads."""
     answer = client.get(f"/lab/why/changes/{change.pk}/", {"node": node} if node else {})
     assert answer.status_code == 302

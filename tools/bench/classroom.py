@@ -91,7 +91,7 @@ class Browser:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Lesson:
     """Durations in seconds, and the answered questions of each learner."""
 
     steps: list[float]
@@ -129,7 +129,7 @@ def measure(cluster: RunningCluster) -> list[Figure]:
     ]
 
 
-def hold_class(cluster: RunningCluster, *, learners: int, seconds: float) -> Seen:
+def hold_class(cluster: RunningCluster, *, learners: int, seconds: float) -> Lesson:
     host = urllib.parse.urlsplit(cluster.address).netloc
     teacher = Browser(host)
     cluster.manage("users", "add", "teacher", "instructor")
@@ -148,7 +148,7 @@ def hold_class(cluster: RunningCluster, *, learners: int, seconds: float) -> See
         wait([*stepping, *asking, watching], timeout=seconds, return_when="FIRST_EXCEPTION")
         stop.set()
         steps = [second for one in stepping for second in one.result()]
-        return Seen(steps, watching.result(), [one.result() for one in asking], joined_s)
+        return Lesson(steps, watching.result(), [one.result() for one in asking], joined_s)
 
 
 def make_course(teacher: Browser) -> tuple[str, str]:

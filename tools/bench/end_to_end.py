@@ -62,7 +62,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Timing:
     """Seconds until it returned, seconds of processors, and its runs."""
 
     seconds: float
@@ -145,7 +145,7 @@ def beside_paced(cluster: RunningCluster) -> str:
     )
 
 
-def figure(what: str, rounds: list[tuple[Seen, Seen]]) -> Figure:
+def figure(what: str, rounds: list[tuple[Timing, Timing]]) -> Figure:
     created = "; ".join(str(there) for there, _ in rounds)
     dropped = ", ".join(f"{back.seconds:.2f} s" for _, back in rounds)
     return Figure(
@@ -158,20 +158,20 @@ def figure(what: str, rounds: list[tuple[Seen, Seen]]) -> Figure:
     )
 
 
-def round_of(cluster: RunningCluster, create: str) -> tuple[Seen, Seen]:
+def round_of(cluster: RunningCluster, create: str) -> tuple[Timing, Timing]:
     with psycopg.connect(cluster.database_url, autocommit=True) as database:
         database.execute("CHECKPOINT")
     return run(cluster, create), run(cluster, DROP)
 
 
-def run(cluster: RunningCluster, statement: str) -> Seen:
+def run(cluster: RunningCluster, statement: str) -> Timing:
     with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
         processors, began = processor_s(cluster), time.perf_counter()
         node.execute(statement)
         seconds = time.perf_counter() - began
     with psycopg.connect(cluster.database_url, autocommit=True) as database:
         phases = tuple(Phase(*row) for row in database.execute(RUNS).fetchall())
-    return Seen(seconds, processor_s(cluster) - processors, phases)
+    return Timing(seconds, processor_s(cluster) - processors, phases)
 
 
 def processor_s(cluster: RunningCluster) -> float:

@@ -21,7 +21,7 @@ from storage.statements import WITHIN, bounds, key_sql
 from tests.harness.cluster import RunningCluster
 from tools.bench.report import Figure
 from tools.bench.rows import STORAGES, copy, make_table
-from tools.bench.writers import Seen, write_beside
+from tools.bench.writers import Latencies, write_beside
 
 ROWS = 1_000_000
 ROUNDS = 3
@@ -142,7 +142,7 @@ def writers_figure(cluster: RunningCluster) -> Figure:
     )
 
 
-def beside_fills(cluster: RunningCluster) -> tuple[Seen, Seen, Seen, list[float]]:
+def beside_fills(cluster: RunningCluster) -> tuple[Latencies, Latencies, Latencies, list[float]]:
     """Latencies of writers alone, beside fills and with the finished index, and the fills' seconds."""
     addresses = [node.dsn for node in cluster.nodes.values()]
     alone = write_beside(addresses, WRITERS, WRITE_S, ROWS)
@@ -162,7 +162,7 @@ def beside_fills(cluster: RunningCluster) -> tuple[Seen, Seen, Seen, list[float]
     return alone, beside.within(windows), indexed, [end - begin for begin, end in windows]
 
 
-def words_of(alone: Seen, during: Seen, indexed: Seen, fills: list[float]) -> str:
+def words_of(alone: Latencies, during: Latencies, indexed: Latencies, fills: list[float]) -> str:
     left, kept = (during.per_s / max(other.per_s, 1e-9) for other in (alone, indexed))
     return (
         f"worst {during.worst_ms:.0f} ms against {alone.worst_ms:.0f} ms, p99 {during.p99_ms:.0f} against"

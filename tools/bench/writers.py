@@ -28,7 +28,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Latencies:
     statements: list[Statement]
     seconds: float
 
@@ -53,17 +53,17 @@ class Seen:
     def per_s(self) -> float:
         return len(self.statements) / max(self.seconds, 1e-9)
 
-    def within(self, windows: Sequence[tuple[float, float]]) -> "Seen":
+    def within(self, windows: Sequence[tuple[float, float]]) -> "Latencies":
         """Statements that ran while one of the windows was open."""
         if not self.statements:
             return self
         first, last = self.statements[0].at, max(one.end for one in self.statements)
         cut = [(max(begin, first), min(end, last)) for begin, end in windows if end > first and begin < last]
         ran = [one for one in self.statements if any(one.at < end and one.end > begin for begin, end in cut)]
-        return Seen(ran, sum(end - begin for begin, end in cut))
+        return Latencies(ran, sum(end - begin for begin, end in cut))
 
 
-def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) -> Seen:
+def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) -> Latencies:
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
     processes = [
@@ -75,11 +75,11 @@ def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) 
     for _ in processes:
         results.get(timeout=READY_S_MAX)
     start.set()
-    found: list[Seen] = [results.get(timeout=seconds + READY_S_MAX) for _ in processes]
+    found: list[Latencies] = [results.get(timeout=seconds + READY_S_MAX) for _ in processes]
     for process in processes:
         process.join(READY_S_MAX)
     statements = sorted(statement for seen in found for statement in seen.statements)
-    return Seen(statements, seconds)
+    return Latencies(statements, seconds)
 
 
 def client(address: str, number: int, seconds: float, rows: int, start: Any, results: Any) -> None:
@@ -92,16 +92,16 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
             at, began = time.time(), time.perf_counter()
             again = update(connection, chance.randrange(rows), f"name {chance.randrange(10**6)}")
             statements.append(Statement(at, time.perf_counter() - began, again))
-    results.put(Seen(statements, seconds))
+    results.put(Latencies(statements, seconds))
 
 
-def write_paced(address: str, table: str, rows: int, per_s: float, stop: Any) -> Seen:
+def write_paced(address: str, table: str, rows: int, per_s: float, stop: Any) -> Latencies:
     """A late update does not make the next ones faster."""
     with psycopg.connect(address, autocommit=True) as connection:
         return paced(lambda row, name: update(connection, row, name, table), rows, per_s, stop)
 
 
-def paced(update_row: Callable[[int, str], int], rows: int, per_s: float, stop: Any) -> Seen:
+def paced(update_row: Callable[[int, str], int], rows: int, per_s: float, stop: Any) -> Latencies:
     """The same with any client: `update_row` takes a row and its new name, and returns the tries beyond the first."""
     chance, statements, began = random.Random(5), [], time.monotonic()
     due = began
@@ -111,7 +111,7 @@ def paced(update_row: Callable[[int, str], int], rows: int, per_s: float, stop: 
         statements.append(Statement(at, time.perf_counter() - since, again))
         due = max(due + 1 / per_s, time.monotonic() - LATE_S_MAX)
         time.sleep(max(0.0, due - time.monotonic()))
-    return Seen(statements, time.monotonic() - began)
+    return Latencies(statements, time.monotonic() - began)
 
 
 def update(connection: psycopg.Connection[Any], row: int, name: str, table: str = "bench_fill") -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Effect, Seen, Slot, Snapshot
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Effect, Occurrence, Slot, Snapshot
 from lab.explorer.contents.reorganisation import Reorganisation
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, Statement, inserted, statements_of
 from lab.explorer.model import Model
@@ -96,13 +96,13 @@ class Effects(Reorganisation):
         return found
 
     def refused(self, contents: int, schema: Schema) -> int:
-        """The bits of `Seen` for statements that these versions refuse because of other rows."""
+        """The bits of `Occurrence` for statements that these versions refuse because of other rows."""
         if not (self.model.foreign_key or self.model.refers_to_itself):
-            return Seen.NOTHING
+            return Occurrence.NOTHING
         key = contents, self.alike(schema)
         found = self._refusals.get(key)
         if found is None:
-            found = Seen.NOTHING
+            found = Occurrence.NOTHING
             taken = {statement for statement, _ in self.choices(contents, schema)}
             for statement in self.statements:
                 if statement not in taken:
@@ -111,8 +111,8 @@ class Effects(Reorganisation):
         return found
 
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
-        """The bits of `Seen` if a foreign key forbids this statement, else nothing."""
-        return Seen.NOTHING
+        """The bits of `Occurrence` if a foreign key forbids this statement, else nothing."""
+        return Occurrence.NOTHING
 
     def rows_under(self, schema: Descriptor, contents: int) -> dict[bytes, StoredRow]:
         """The rows that a version finds in these contents, by K(r)."""
@@ -164,7 +164,7 @@ class Effects(Reorganisation):
         written = self.mask((self._home(op), op.key) for op in ops)
         touched = written if snapshot is not None else written | self.mask(self._read_slots(schema, read, statement))
         after = self.number(now, self._acknowledged(acknowledged, statement))
-        return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
+        return Effect(after, touched, written, Occurrence.OLD_VERSION_CLEANED if cleaned else Occurrence.NOTHING)
 
     def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         return self.operations(self.program.descriptors[schema[0]], snapshot, statement)

@@ -18,7 +18,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State
 from catalog.text.sentence import Sentence
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Pairs, Seen, Slot, Snapshot
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Occurrence, Pairs, Slot, Snapshot
 from lab.explorer.contents.self_references import SelfEffects, demands_made
 from lab.explorer.contents.statements import (
     DELETE,
@@ -90,7 +90,7 @@ class LinkedEffects(Effects):
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
         snapshot = self.snapshot(contents)
         is_wanted = self._wanted(schema, snapshot, statement) is not None
-        return self._why_refused(schema, snapshot, statement) if is_wanted else Seen.NOTHING
+        return self._why_refused(schema, snapshot, statement) if is_wanted else Occurrence.NOTHING
 
     def _wanted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         child, parent = self._both(schema)
@@ -115,8 +115,8 @@ class LinkedEffects(Effects):
                 why_unmet(demand, other, has=lambda at: snapshot.storages[0].get(at.key) is not None, rows=rows)
                 is not None
             ):
-                return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
-        return Seen.NOTHING
+                return Occurrence.CHILD_REFUSED if demand.wants_row else Occurrence.PARENT_REFUSED
+        return Occurrence.NOTHING
 
     def _demands(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Demand]:
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]

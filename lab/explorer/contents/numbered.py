@@ -31,7 +31,7 @@ InForce = tuple[tuple[int, ...], ...]
 """For each table the descriptors that nodes may use now, by their places in the program, oldest first."""
 
 
-class Seen:
+class Occurrence:
     """Events that must happen somewhere in a search, or its proof says little: bits, or-ed in its innermost loop."""
 
     NOTHING = 0
@@ -88,12 +88,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Contents after an event, the slots it read or wrote, those it wrote, and the bits of `Seen`."""
+    """Contents after an event, the slots it read or wrote, those it wrote, and the bits of `Occurrence`."""
 
     after: int
     touched: int
     written: int
-    seen: int = Seen.NOTHING
+    seen: int = Occurrence.NOTHING
 
 
 @dataclass(frozen=True, slots=True)

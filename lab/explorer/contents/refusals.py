@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Seen
+from lab.explorer.contents.numbered import Occurrence
 from lab.explorer.contents.self_references import reference
 from lab.explorer.contents.statements import (
     INSERT,
@@ -84,9 +84,9 @@ def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None
 
 def _why_forbidden(effects: Effects, contents: int, schema: Schema, statement: Statement) -> Text:
     refusal = effects.refusal(contents, schema, statement)
-    if refusal & Seen.CHILD_REFUSED:
+    if refusal & Occurrence.CHILD_REFUSED:
         return Text("the row that it refers to is not there")
-    if refusal & Seen.PARENT_REFUSED:
+    if refusal & Occurrence.PARENT_REFUSED:
         return Text("another row refers to it")
     table = effects.program.descriptors[schema[CHILD]]
     unique = next((index for index in table.indexes if index.unique), None)

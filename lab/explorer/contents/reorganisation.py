@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY
 from lab.explorer.contents.judgement import Judgement
-from lab.explorer.contents.numbered import Effect, Numbers, Seen, Slot, Snapshot
+from lab.explorer.contents.numbered import Effect, Numbers, Occurrence, Slot, Snapshot
 from lab.explorer.contents.statements import rows_of_range
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Do, Program, Schema, Stop
@@ -64,12 +64,12 @@ class Reorganisation(Judgement):
     def _put_chunk(self, contents: int, chunk: int) -> Effect:
         before = self.known[contents]
         store = MemoryStore(self.storages, pairs=before.storages())
-        seen = Seen.NOTHING
+        seen = Occurrence.NOTHING
         put: list[Slot] = []
         for op in self.chunks[chunk]:
             pairs = store.pairs[self._home(op)]
             if op.key in pairs:
-                seen |= Seen.FILL_MET_TOMBSTONE if pairs[op.key] is None else Seen.FILL_MET_PAIR
+                seen |= Occurrence.FILL_MET_TOMBSTONE if pairs[op.key] is None else Occurrence.FILL_MET_PAIR
             if self._fill_one(store, op):
                 put.append((self._home(op), op.key))
         written = self.mask(put)
@@ -92,18 +92,18 @@ class Reorganisation(Judgement):
     # The executor
 
     def act(self, at: int, contents: int) -> tuple[int, int, int]:
-        """The executor's act at stop `at`: contents after it, the next stop, and the bits of `Seen`."""
+        """The executor's act at stop `at`: contents after it, the next stop, and the bits of `Occurrence`."""
         stop = self.program.stops[at]
         if stop.do in (Do.CLEAR, Do.PURGE):
-            return self.tidy(contents).after, at + 1, Seen.NOTHING
+            return self.tidy(contents).after, at + 1, Occurrence.NOTHING
         if stop.do is Do.DELETE:
-            return self.delete(contents, stop).after, at + 1, Seen.NOTHING
+            return self.delete(contents, stop).after, at + 1, Occurrence.NOTHING
         if stop.do is Do.REMOVE:
-            return self.remove_storages(contents).after, at + 1, Seen.NOTHING
+            return self.remove_storages(contents).after, at + 1, Occurrence.NOTHING
         if stop.do is Do.VERIFY and not self.verifies(contents, self._next_version(at)):
             assert stop.otherwise is not None, "a verification has steps back"
-            return contents, stop.otherwise, Seen.VERIFY_FAILED
-        return contents, at + 1, Seen.NOTHING
+            return contents, stop.otherwise, Occurrence.VERIFY_FAILED
+        return contents, at + 1, Occurrence.NOTHING
 
     def _next_version(self, at: int) -> Schema:
         following = (stop for stop in self.program.stops[at:] if stop.do in (Do.PUBLISH, Do.END))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from catalog.descriptor import Descriptor
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Acknowledged, Seen, Slot, Snapshot
+from lab.explorer.contents.numbered import Acknowledged, Occurrence, Slot, Snapshot
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Schema
@@ -46,15 +46,15 @@ class SelfEffects(Effects):
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
         table, snapshot = self.program.descriptors[schema[0]], self.snapshot(contents)
         ops = self.operations(table, snapshot, statement)
-        return Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
+        return Occurrence.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
 
     def _why_refused(self, table: Descriptor, snapshot: Snapshot, statement: Statement, ops: list[Op]) -> int:
         left = self._after(snapshot, ops)
         for demand in self._demands(table, snapshot, statement, left):
             rows = left.rows(table).values
             if why_unmet(demand, table, has=lambda at: left.storages[0].get(at.key) is not None, rows=rows) is not None:
-                return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
-        return Seen.NOTHING
+                return Occurrence.CHILD_REFUSED if demand.wants_row else Occurrence.PARENT_REFUSED
+        return Occurrence.NOTHING
 
     def _demands(self, table: Descriptor, snapshot: Snapshot, statement: Statement, left: Snapshot) -> list[Demand]:
         what, row, other = statement

@@ -17,14 +17,14 @@ HAS_SNAPSHOT, HAS_PINNED = 11, 12
 """Before it has entered, where the snapshot is older than that: such a transaction has no lock yet."""
 
 
-class Held(NamedTuple):
+class NodeLease(NamedTuple):
     """A version of a table (0: none), and whether the lease on it is live."""
 
     version: int
     live: bool
 
 
-NOTHING_HELD = Held(0, live=False)
+NOTHING_HELD = NodeLease(0, live=False)
 
 
 class Transaction(NamedTuple):
@@ -33,7 +33,7 @@ class Transaction(NamedTuple):
     `snapshot`: the contents it reads, set only if they may change before it commits.
     """
 
-    held: tuple[Held, ...]
+    held: tuple[NodeLease, ...]
     phase: int = BEGUN
     row: Row = ()
     statement: Statement | None = None
@@ -56,7 +56,7 @@ class Transaction(NamedTuple):
 class Node(NamedTuple):
     """The newest version it has of each table, and its transaction."""
 
-    held: tuple[Held, ...]
+    held: tuple[NodeLease, ...]
     transaction: Transaction | None = None
 
     @property

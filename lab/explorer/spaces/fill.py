@@ -10,7 +10,7 @@ SPENT (it has put).
 from collections.abc import Iterator
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Seen
+from lab.explorer.contents.numbered import Occurrence
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Do, Stop
 from lab.explorer.rules_left_out import Broken
@@ -55,22 +55,22 @@ def fill_steps(effects: Effects, stop: Stop, ranges: Ranges, contents: int, cras
                     _with(effects.model, ranges, number, at, read),
                     contents,
                     crashes,
-                    Seen.NOTHING,
+                    Occurrence.NOTHING,
                 )
             elif chunk >= 0:
                 yield _put(effects, ranges, contents, crashes, number, at)
         if runs and crashes and attempts[0] >= 0 and attempts[1] == NONE:
             again = _with(effects.model, ranges, number, 1, UNREAD)
-            yield ("fill", "again", number + 1), again, contents, crashes - 1, Seen.RANGE_TRIED_TWICE
+            yield ("fill", "again", number + 1), again, contents, crashes - 1, Occurrence.RANGE_TRIED_TWICE
     if runs and effects.model.lacks(Broken.PURGED):
-        yield ("fill", "purge"), ranges, effects.tidy(contents).after, crashes, Seen.NOTHING
+        yield ("fill", "purge"), ranges, effects.tidy(contents).after, crashes, Occurrence.NOTHING
 
 
 def _put(effects: Effects, ranges: Ranges, contents: int, crashes: int, number: int, at: int) -> FillStep:
     done, *attempts = ranges[number]
     label: Step = ("fill", "put", number + 1, at + 1)
     if done and not effects.model.lacks(Broken.TWICE):
-        return label, _with(effects.model, ranges, number, at, SPENT), contents, crashes, Seen.NOTHING
+        return label, _with(effects.model, ranges, number, at, SPENT), contents, crashes, Occurrence.NOTHING
     effect = effects.fill(contents, attempts[at])
     return label, _with(effects.model, ranges, number, at, SPENT), effect.after, crashes, effect.seen
 

@@ -13,7 +13,7 @@ be no newer (T3), and an older one it might have had before.
 from collections.abc import Iterator
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Fault, Seen, third_version
+from lab.explorer.contents.numbered import Fault, Occurrence, third_version
 from lab.explorer.contents.statements import Statement, row_of
 from lab.explorer.plans.program import Do, Stop
 from lab.explorer.rules_left_out import Broken
@@ -26,9 +26,9 @@ from lab.explorer.spaces.config import (
     HAS_WRITTEN,
     NOTHING_HELD,
     Config,
-    Held,
     Impossible,
     Node,
+    NodeLease,
     Transaction,
     step_id,
 )
@@ -62,17 +62,17 @@ class Plain(Hindrances):
             stop, empty, (node,) * self.model.nodes, NO_RANGES, self.model.crashes, self.model.operations, given=True
         )
 
-    def _first_held(self, stop: Stop, at: int) -> Held:
+    def _first_held(self, stop: Stop, at: int) -> NodeLease:
         if not self._leasable(stop, at, 1):
             return NOTHING_HELD
-        return Held(1, live=self.has_leases(stop, at, 1))
+        return NodeLease(1, live=self.has_leases(stop, at, 1))
 
     def first(self) -> list[Config]:
         begun = self.start()._replace(given=False)
         return [begun._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, config: Config) -> Iterator[tuple[Step, Config, int]]:
-        """Each possible event, the state after it, and the bits of `Seen`."""
+        """Each possible event, the state after it, and the bits of `Occurrence`."""
         for step in self.candidates(config):
             if not self.hindrance(config, step):
                 after, seen = self.after(config, step)
@@ -128,13 +128,13 @@ class Plain(Hindrances):
         if step[0] == "given":
             given = self.effects.given(step[1:])
             assert given is not None, step
-            return config._replace(contents=given), Seen.NOTHING
+            return config._replace(contents=given), Occurrence.NOTHING
         if step[0] == "fill":
             return self._after_fill(config, step)
         stop = self.stops[config.stop]
         if step == ("cancel",):
             assert stop.cancel is not None
-            return self._arrive(config, stop.cancel), Seen.CANCELLED
+            return self._arrive(config, stop.cancel), Occurrence.CANCELLED
         contents, onward, seen = self.effects.act(config.stop, config.contents)
         written = self.effects.differing(config.contents, contents)
         config = config._replace(contents=contents, nodes=_unseen(config.nodes, written))
@@ -156,32 +156,32 @@ class Plain(Hindrances):
         open_one = node.transaction
         match step[1:]:
             case ("acquire", *which):
-                return self._with(config, at, self._acquired(node, stop, self.table_at(which))), Seen.NOTHING
+                return self._with(config, at, self._acquired(node, stop, self.table_at(which))), Occurrence.NOTHING
             case ("expire",):
                 gone = None if open_one is None else open_one._replace(held=_over(open_one.held))
-                return self._with(config, at, Node(_over(node.held), gone)), Seen.FROZEN
+                return self._with(config, at, Node(_over(node.held), gone)), Occurrence.FROZEN
             case ("begin",):
                 config = config._replace(operations=operations_left(config.operations))
                 begun = self._begun(node, stop)
                 if self.model.lacks(Broken.SNAPSHOT):
                     begun = begun._replace(snapshot=config.contents)
-                return self._with(config, at, node._replace(transaction=begun)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=begun)), Occurrence.NOTHING
         assert open_one is not None, step
         match step[1:]:
             case ("rollback",) | ("end",):
-                return self._with(config, at, node._replace(transaction=None)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=None)), Occurrence.NOTHING
             case ("pin",):
                 pinned = open_one._replace(held=_over(node.held), phase=HAS_PINNED)
-                return self._with(config, at, node._replace(transaction=pinned)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=pinned)), Occurrence.NOTHING
             case ("enter",):
                 entered = open_one._replace(phase=BEGUN, newest=0, fence=0)
-                return self._with(config, at, node._replace(transaction=entered)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=entered)), Occurrence.NOTHING
             case ("read", *row):
                 has_read = open_one._replace(phase=HAS_READ, row=tuple(row))
-                return self._with(config, at, node._replace(transaction=has_read)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=has_read)), Occurrence.NOTHING
             case ("write", statement):
                 wrote = open_one._replace(phase=HAS_WRITTEN, statement=statement)  # type: ignore[arg-type]
-                return self._with(config, at, node._replace(transaction=wrote)), Seen.NOTHING
+                return self._with(config, at, node._replace(transaction=wrote)), Occurrence.NOTHING
         statement = step[2] if step[1] == "run" else open_one.statement
         return self._commit(config, at, open_one, statement)  # type: ignore[arg-type]
 
@@ -199,7 +199,7 @@ class Plain(Hindrances):
         if open_one is not None and open_one.held[at].version == before.version:
             pinned = (*open_one.held[:at], before, *open_one.held[at + 1 :])
             open_one = open_one._replace(held=pinned)
-        held = Held(newest, live=self.has_leases(stop, at, newest))
+        held = NodeLease(newest, live=self.has_leases(stop, at, newest))
         return Node((*node.held[:at], held, *node.held[at + 1 :]), open_one)
 
     def _commit(self, config: Config, at: int, open_one: Transaction, statement: Statement) -> tuple[Config, int]:
@@ -214,7 +214,7 @@ class Plain(Hindrances):
         )
         config = config._replace(contents=effect.after, nodes=nodes)
         behind = seen_of(stop, open_one.use)
-        seen = effect.seen | behind if behind else Seen.NOTHING
+        seen = effect.seen | behind if behind else Occurrence.NOTHING
         return self._with(config, at, nodes[at]._replace(transaction=None)), seen
 
     def _with(self, config: Config, at: int, node: Node) -> Config:
@@ -254,8 +254,8 @@ class Plain(Hindrances):
         return tuple(found)
 
 
-def _over(held: tuple[Held, ...]) -> tuple[Held, ...]:
-    return tuple(Held(version, live=False) for version, _ in held)
+def _over(held: tuple[NodeLease, ...]) -> tuple[NodeLease, ...]:
+    return tuple(NodeLease(version, live=False) for version, _ in held)
 
 
 def _unseen(nodes: tuple[Node, ...], written: int) -> tuple[Node, ...]:

@@ -17,8 +17,8 @@ from lab.explorer.spaces.config import (
     HAS_READ,
     HAS_SNAPSHOT,
     Config,
-    Held,
     Node,
+    NodeLease,
     Transaction,
     version_words,
 )
@@ -176,7 +176,7 @@ class Hindrances:
         live = self.has_leases(stop, at, newest)
         return reasons.is_leased(name, newest, self.tables[at], live=live) if node.held[at] == (newest, live) else None
 
-    def _is_usable(self, stop: Stop, at: int, held: Held) -> bool:
+    def _is_usable(self, stop: Stop, at: int, held: NodeLease) -> bool:
         return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
 
     def has_leases(self, stop: Stop, at: int, version: int) -> bool:
@@ -235,7 +235,7 @@ def entered_transactions(config: Config) -> list[Transaction]:
     return [transaction for transaction in open_transactions(config) if transaction.has_entered]
 
 
-def _pinned(node: Node) -> Iterator[Held]:
+def _pinned(node: Node) -> Iterator[NodeLease]:
     open_one = node.transaction
     assert open_one is not None
     for now, pinned in zip(node.held, open_one.held, strict=True):

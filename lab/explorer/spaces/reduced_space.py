@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Fault, Seen
+from lab.explorer.contents.numbered import Fault, Occurrence
 from lab.explorer.model import ANY_NUMBER, Model
 from lab.explorer.plans.program import Do, Stop, Use
 from lab.explorer.rules_left_out import Broken
@@ -85,7 +85,7 @@ class Atomic:
         return [first._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, world: World) -> Iterator[tuple[Step, World, int]]:
-        """Each event that is possible, the world after it, and the bits of `Seen`."""
+        """Each event that is possible, the world after it, and the bits of `Occurrence`."""
         stop, contents, versions, ranges, crashes, operations = world
         if operations:
             left = operations_left(operations)
@@ -123,7 +123,7 @@ class Atomic:
                 behind = seen_of(stop, used)
                 schema = stop.schema(used)
                 for statement, effect in self.effects.choices(contents, schema):
-                    seen = effect.seen | behind if behind else Seen.NOTHING
+                    seen = effect.seen | behind if behind else Occurrence.NOTHING
                     yield ("commit", used, statement), effect.after, moved, seen
                 if refused := self.effects.refused(contents, schema):
                     yield ("refused", used), contents, versions, refused
@@ -131,7 +131,7 @@ class Atomic:
     def _executor(self, world: World) -> Iterator[tuple[Step, World, int]]:
         stop = self.stops[world.stop]
         if stop.cancel is not None:
-            yield ("cancel",), self._arrive(world, stop.cancel), Seen.CANCELLED
+            yield ("cancel",), self._arrive(world, stop.cancel), Occurrence.CANCELLED
         if stop.do is Do.END or (stop.do is Do.FILL and not is_filled(world.ranges)):
             return
         contents, onward, seen = self.effects.act(world.stop, world.contents)
@@ -148,11 +148,11 @@ class Atomic:
 
 
 def seen_of(stop: Stop, used: Use) -> int:
-    """The bits of `Seen` for a transaction that uses these versions."""
+    """The bits of `Occurrence` for a transaction that uses these versions."""
     behind = [version < table.newest for version, table in zip(used, stop.tables, strict=True)]
     if not any(behind):
-        return Seen.NOTHING
-    return Seen.OLD_VERSION_WROTE | (Seen.NOTHING if all(behind) else Seen.TABLES_APART)
+        return Occurrence.NOTHING
+    return Occurrence.OLD_VERSION_WROTE | (Occurrence.NOTHING if all(behind) else Occurrence.TABLES_APART)
 
 
 def act_step(stop: Stop) -> Step:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from lab.explorer.contents.numbered import Fault, Seen
+from lab.explorer.contents.numbered import Fault, Occurrence
 from lab.texts import NOTHING, Text
 
 W = TypeVar("W", bound=Hashable)
@@ -47,7 +47,7 @@ Watch = Callable[[Progress], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[W]):
+class SearchResult(Generic[W]):
     """`path` leads to a broken world; `why_unknown` is set if the search gave up."""
 
     states: int
@@ -65,7 +65,7 @@ def search(
     least: Callable[[W], W] | None = None,
     budget: Budget = UNHURRIED,
     watch: Watch | None = None,
-) -> Found[W]:
+) -> SearchResult[W]:
     """`least` names the representative of a world."""
     began = time.monotonic()
     parents: dict[W, W | None] = {}
@@ -76,8 +76,8 @@ def search(
             parents[world] = None
             level.append(world)
             if faults := space.faults(world):
-                return Found(len(parents), 0, time.monotonic() - began, Seen.NOTHING, (world,), faults)
-    seen, depth, expanded = Seen.NOTHING, 0, 0
+                return SearchResult(len(parents), 0, time.monotonic() - began, Occurrence.NOTHING, (world,), faults)
+    seen, depth, expanded = Occurrence.NOTHING, 0, 0
     steps, faults_of = space.steps, space.faults
     while level:
         following: list[W] = []
@@ -86,7 +86,7 @@ def search(
             if not expanded % LOOK_UP_EVERY:
                 why = _gives_up(Progress(len(parents), len(level), depth, time.monotonic() - began), budget, watch)
                 if why:
-                    return Found(len(parents), depth, time.monotonic() - began, seen, why_unknown=why)
+                    return SearchResult(len(parents), depth, time.monotonic() - began, seen, why_unknown=why)
             for _, after, flags in steps(world):
                 seen |= flags
                 if least is not None:
@@ -97,10 +97,10 @@ def search(
                 following.append(after)
                 if faults := faults_of(after):
                     path = _path(parents, after)
-                    return Found(len(parents), depth + 1, time.monotonic() - began, seen, path, faults)
+                    return SearchResult(len(parents), depth + 1, time.monotonic() - began, seen, path, faults)
         level = following
         depth += bool(level)
-    return Found(len(parents), depth, time.monotonic() - began, seen)
+    return SearchResult(len(parents), depth, time.monotonic() - began, seen)
 
 
 def _gives_up(progress: Progress, budget: Budget, watch: Watch | None) -> Text:

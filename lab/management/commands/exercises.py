@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from lab.exercises.checking import Known, faults_of, tasks_of
+from lab.exercises.checking import References, faults_of, tasks_of
 from lab.exercises.shelf import Book, books, shelf
 from lab.management.lab_command import LabCommand
 
@@ -81,8 +81,8 @@ def _described(book: Book) -> dict[str, Any]:
     }
 
 
-def known() -> Known:
+def known() -> References:
     protocol = (settings.BASE_DIR / "docs/reference/protocol.md").read_text(encoding="utf-8")
     rules = re.findall(r"\*\*([A-Z]\d+)\*\*", protocol) + re.findall(r"^\| (C\d) \|", protocol, re.MULTILINE)
     sections = re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)
-    return Known(frozenset(rules), frozenset(sections), lambda path: (settings.BASE_DIR / path).is_file())
+    return References(frozenset(rules), frozenset(sections), lambda path: (settings.BASE_DIR / path).is_file())

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from lab.scripts.golden import BadScript, Played, play
+from lab.scripts.golden import BadScript, Playback, play
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         if any(one.has_surprises or not (record or one.is_same) for one in played.values()):
             raise SystemExit(1)
 
-    def _play(self, path: Path) -> Played:
+    def _play(self, path: Path) -> Playback:
         try:
             return play(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         except (BadScript, UnicodeDecodeError) as error:
             raise CommandError(f"{path} is no script: {error}", returncode=2) from error
 
-    def _print(self, played: dict[str, Played], *, is_recorded: bool) -> None:
+    def _print(self, played: dict[str, Playback], *, is_recorded: bool) -> None:
         for name, one in played.items():
             verdict = "recorded" if is_recorded else "as recorded" if one.is_same else "says something else"
             self.stdout.write(f"{name}: {verdict}")
@@ -52,7 +52,7 @@ class Command(BaseCommand):
                 for line in one.differences():
                     self.stdout.write(f"  {line}")
 
-    def _print_json(self, played: dict[str, Played]) -> None:
+    def _print_json(self, played: dict[str, Playback]) -> None:
         result = [
             {"file": name, "why": one.why, "same": one.is_same, "differences": list(one.differences())}
             for name, one in played.items()

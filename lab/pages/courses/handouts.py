@@ -22,7 +22,7 @@ from lab.pages.courses.chapters import every_chapter, text
 from lab.pages.words import named_clause, say
 from lab.sessions.fold import folded
 from lab.sessions.replay import show
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 
 
 @never_cache
@@ -72,7 +72,7 @@ def _sheet(book: Book, chapter: Chapter) -> dict[str, Any]:
     return sheet
 
 
-def _decisive(chapter: Chapter) -> Shown | None:
+def _decisive(chapter: Chapter) -> SessionView | None:
     session = decisive_session(chapter)
     return None if session is None else folded(show(session), single_steps=False)
 

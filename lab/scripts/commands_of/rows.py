@@ -122,7 +122,7 @@ def _say_rows(lab: Lab, actor: str, descriptor: Descriptor, rows: list[str]) -> 
     lab.world.say(Sentence(found, node=actor, what=version_of(descriptor), rows=", ".join(rows)))
 
 
-def _say_done(lab: Lab, actor: str, done: node_statements.Done) -> None:
+def _say_done(lab: Lab, actor: str, done: node_statements.StatementResult) -> None:
     lab.world.say(Sentence("{node}: under {what}", node=actor, what=version_of(done.descriptor)))
     for line in done.written:
         lab.world.say(Sentence("  {pair}", pair=line))

@@ -179,7 +179,7 @@ class Drawing:
         storages = self.effects.known[config.contents].pairs
         return {(home, key): value for home, items in enumerate(storages) for key, value in items}
 
-    def _pair(self, found: pairs.Found) -> Pair:
+    def _pair(self, found: pairs.StoredPair) -> Pair:
         name, at = self.effects.name_of(found.key), self._table_of(found.key)
         owner, value, sort = found.owner(name), found.value, pairs.sort_of(name)
         row = "" if owner is None else _value(owner)

@@ -28,7 +28,7 @@ from lab.sessions.model.setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
-from lab.sessions.shown import NOTHING, Refused, Severity, Shown, Strip, Text, TraceLine, step_text
+from lab.sessions.shown import NOTHING, RefusedStep, SessionView, Severity, Strip, Text, TraceLine, step_text
 
 POSITIONS_MAX = 20_000
 MACHINES_MAX = 32
@@ -44,11 +44,11 @@ class Position:
     severities: tuple[Severity, ...]
     """Of each of `CLAUSES`."""
 
-    taken: dict[str, "Taken"] = field(default_factory=dict)
+    taken: dict[str, "TakenStep"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class TakenStep:
     """A step that was taken, and the position after it."""
 
     step: Step
@@ -72,12 +72,12 @@ class Machine:
             self.first = self.plain.after(self.first, step)[0]
         self.positions: dict[Config, Position] = {}
 
-    def followed(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
+    def followed(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], RefusedStep | None]:
         """As `follow`, and takes the lock."""
         with self.lock:
             return self.follow(steps)
 
-    def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
+    def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], RefusedStep | None]:
         """The positions, the first included, as far as the steps can be taken."""
         if len(self.positions) > POSITIONS_MAX:
             self.positions.clear()
@@ -90,7 +90,7 @@ class Machine:
                 step = self._steps(position.config).get(name) or self._every_step.get(name)
                 unknown = Text("{step}", {"step": name})
                 label = unknown if step is None else step_text(actor_of(step), label_of(self.plain, step))
-                return positions, lines, Refused(number, name, label, taken.text)
+                return positions, lines, RefusedStep(number, name, label, taken.text)
             position = taken.after
             positions.append(position)
             lines.append(taken.line)
@@ -119,7 +119,7 @@ class Machine:
     def _steps(self, config: Config) -> dict[str, Step]:
         return {step_id(step): step for step in self.plain.candidates(config)}
 
-    def _take(self, position: Position, name: str) -> Taken | Reason:
+    def _take(self, position: Position, name: str) -> TakenStep | Reason:
         config = position.config
         step = self._steps(config).get(name) or given_named(name)
         if step is None:
@@ -134,7 +134,7 @@ class Machine:
         actor, lanes = actor_of(step), ends(step, self._store(config, step))
         to = next((lane for lane in lanes if lane != actor), "")
         line = TraceLine(name, actor, to, sentence, severity, statement=self._statement(config, step, after.config))
-        taken = position.taken[name] = Taken(step, after, line)
+        taken = position.taken[name] = TakenStep(step, after, line)
         return taken
 
     def _statement(self, config: Config, step: Step, after: Config) -> Text:
@@ -165,7 +165,7 @@ def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
         raise BadSession(str(error)) from error
 
 
-def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
     """A position of a session on a model. Raises `BadSession`."""
     machine, names = machine_of(*model_of(setup, session)), names_of(setup, session)
     with machine.lock:
@@ -173,7 +173,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
         place = len(positions) - 1 if at is None else max(0, min(at, len(positions) - 1))
         position, before = positions[place], positions[max(place - 1, 0)]
         drawing = Drawing(machine.plain, position.config, before.config, names)
-        found = Shown(
+        found = SessionView(
             place,
             drawing.actors,
             offers(machine.plain, position.config, single_steps=single_steps),

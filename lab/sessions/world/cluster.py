@@ -42,7 +42,7 @@ PROBED = (1,)
 """The values of a that palettes write, and a probe asks for."""
 
 
-def held_by(lab: Lab) -> pairs.Held:
+def held_by(lab: Lab) -> pairs.StoredPairs:
     """All pairs of the table; storages are counted from 1."""
     storages = enumerate(lab.world.pairs(T), 1)
     return {(number, key): value for number, held in storages for key, value in held}
@@ -51,7 +51,7 @@ def held_by(lab: Lab) -> pairs.Held:
 class Drawing:
     """One position of a cluster beside the pairs before it."""
 
-    def __init__(self, lab: Lab, before: pairs.Held) -> None:
+    def __init__(self, lab: Lab, before: pairs.StoredPairs) -> None:
         self.lab, self.world, self.before = lab, lab.world, before
         control = lab.world.control
         self.versions = control.published[T]
@@ -161,7 +161,7 @@ class Drawing:
 
     # Pairs
 
-    def _pair(self, found: pairs.Found) -> Pair:
+    def _pair(self, found: pairs.StoredPair) -> Pair:
         widest = self._widest
         name = name_of(widest, found.key)
         owner, value, sort = found.owner(name), found.value, pairs.sort_of(name)

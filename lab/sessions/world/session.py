@@ -25,7 +25,7 @@ from lab.sessions import pairs
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
-from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine, step_text
+from lab.sessions.shown import NOTHING, Offer, RefusedStep, SessionView, Severity, Strip, Text, TraceLine, step_text
 from lab.sessions.world.cluster import Drawing, T, held_by
 from lab.sessions.world.script_texts import heard_text, text_of
 from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
@@ -93,7 +93,7 @@ class Position:
         return COPIES.thaw(self.frozen)
 
     @cached_property
-    def held(self) -> pairs.Held:
+    def held(self) -> pairs.StoredPairs:
         return held_by(self.lab())
 
 
@@ -106,7 +106,7 @@ class Machine:
 
     def follow(
         self, setup: str, left_out: frozenset[str], steps: Sequence[str]
-    ) -> tuple[list[Position], Refused | None]:
+    ) -> tuple[list[Position], RefusedStep | None]:
         """The positions, the first included, as far as the steps can be taken."""
         key: tuple[str, ...] = (setup, *sorted(left_out), "")
         position = self.positions.get(key) or self._keep(key, self._first(setup, left_out))
@@ -119,7 +119,7 @@ class Machine:
                 if isinstance(taken, Text):
                     known = next((line for line in SCENERY[setup].palette if line.text == step), None)
                     label = Text("{step}", {"step": step}) if known is None else step_text(known.actor, known.label)
-                    return found, Refused(number, step, label, taken)
+                    return found, RefusedStep(number, step, label, taken)
                 after = self._keep(key, taken)
             self.positions.move_to_end(key)
             position = after
@@ -163,7 +163,7 @@ class Machine:
 _machine = Machine()
 
 
-def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
     """A position of a session on the lab's cluster. Raises `BadSession`."""
     scenery = SCENERY[setup.name]
     with _machine.lock:
@@ -172,7 +172,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
         position, before = positions[place], positions[max(place - 1, 0)]
         drawing = Drawing(position.lab(), before.held)
         lines = [line for line in scenery.palette if single_steps or not line.is_single]
-        return Shown(
+        return SessionView(
             place,
             tuple(dict.fromkeys(line.actor for line in scenery.palette)),
             tuple(_offered(position, line) for line in lines),
@@ -190,7 +190,7 @@ def taken(setup: Setup, session: Session) -> int:
     return len(followed(setup, session)[0]) - 1
 
 
-def followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:
+def followed(setup: Setup, session: Session) -> tuple[list[Position], RefusedStep | None]:
     """The positions of a session, as far as its steps can be taken. Raises `BadSession`."""
     with _machine.lock:
         return _followed(setup, session)
@@ -202,7 +202,7 @@ def refusal(position: Position, line: Line) -> Text:
         return _offered(position, line).why_not
 
 
-def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:
+def _followed(setup: Setup, session: Session) -> tuple[list[Position], RefusedStep | None]:
     setup.values(session)
     setup.check_left_out(session)
     return _machine.follow(setup.name, session.left_out, session.steps)

@@ -10,7 +10,7 @@ from lab.explorer.variants import LETTERS, all_variants, letters
 from lab.explorer.verdict import Answer, explore
 from lab.sessions.replay import show
 from lab.sessions.session import Session
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 
 ADD_INDEX = "absent,delete-only,write-only,public"
 
@@ -31,7 +31,7 @@ def answer_to(name: str) -> Answer:
     return explore(all_variants()[name].model)
 
 
-def stand(of: Model, steps: list[str]) -> Shown:
+def stand(of: Model, steps: list[str]) -> SessionView:
     """What a session on this model shows after these steps, statements in single steps."""
     return show(Session("model", {"model": json.dumps(of.to_json())}, steps=tuple(steps)), single_steps=True)
 

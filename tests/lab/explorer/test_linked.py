@@ -4,7 +4,7 @@ import pytest
 
 from lab.diagrams.traces import picture_of_answer
 from lab.explorer.contents.foreign_keys import LinkedEffects, effects_of
-from lab.explorer.contents.numbered import Seen
+from lab.explorer.contents.numbered import Occurrence
 from lab.explorer.contents.statements import DELETE_PARENT, INSERT, INSERT_PARENT, Statement
 from lab.explorer.model import Model
 from lab.explorer.narration import narrate
@@ -76,8 +76,8 @@ def test_each_table_asks_by_its_own_version(stage: str, *, row_is_refused: bool,
     assert referring is not None
     kept = effects.effect(referring.after, schema, GOES) is None
     assert (refused, kept) == (row_is_refused, parent_is_kept)
-    assert bool(effects.refused(nothing, schema) & Seen.CHILD_REFUSED) == row_is_refused
-    assert bool(effects.refused(referring.after, schema) & Seen.PARENT_REFUSED) == parent_is_kept
+    assert bool(effects.refused(nothing, schema) & Occurrence.CHILD_REFUSED) == row_is_refused
+    assert bool(effects.refused(referring.after, schema) & Occurrence.PARENT_REFUSED) == parent_is_kept
 
 
 def test_both_tables_are_waited_for() -> None:
@@ -106,8 +106,8 @@ def test_leases_of_neither_table_span_three_versions() -> None:
     effects = effects_of(foreign_key(rows=1, ranges=1, values=1, operations=1))
     found = search(Plain(effects, fused=True))
     assert (found.faults, str(found.why_unknown)) == ((), "")
-    assert found.seen & Seen.FROZEN
-    assert found.seen & Seen.TABLES_APART
+    assert found.seen & Occurrence.FROZEN
+    assert found.seen & Occurrence.TABLES_APART
 
 
 def test_rows_that_cannot_be_there_are_not_given() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
-from lab.explorer.contents.numbered import Seen
+from lab.explorer.contents.numbered import Occurrence
 from lab.explorer.model import Model
 from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.config import Config
@@ -193,7 +193,7 @@ def test_live_leases_never_span_three_versions() -> None:
     effects = Effects(model(rows=1, ranges=1, values=1, operations=1))
     found = search(Plain(effects, fused=True))
     assert (found.faults, str(found.why_unknown)) == ((), "")
-    assert found.seen & Seen.FROZEN
+    assert found.seen & Occurrence.FROZEN
 
 
 PUT_AFTER_A_CANCEL = (

@@ -9,7 +9,7 @@ from lab.own.doors import Holder, session_of_failure, session_of_wait
 from lab.own.statements import planned
 from lab.sessions.replay import show
 from lab.sessions.session import Session
-from lab.sessions.shown import Severity, Shown
+from lab.sessions.shown import SessionView, Severity
 from tests.lab.own.kinds import KINDS, TABLES
 
 WITHOUT = {"a column and its foreign key"}
@@ -28,7 +28,7 @@ def waiting(plan: Plan, kind: StepKind, version: int, behind: int, by: tuple[boo
     return session_of_wait(plan, kind, version, Holder("n3", behind, *by), "05-two-versions")
 
 
-def why(shown: Shown) -> str:
+def why(shown: SessionView) -> str:
     """The publisher's next step, and the reason why it is refused."""
     (refused,) = (
         f"{one.label}: {one.why_not}"

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, Value
-from lab.sessions.shown import Difference, Pair, Severity, Shown
+from lab.sessions.shown import Difference, Pair, SessionView, Severity
 
 
 def play(
     setup: str, *taken: str, left_out: Iterable[str] = (), begins: bool = True, **parameters: Value
-) -> tuple[Session, Shown]:
+) -> tuple[Session, SessionView]:
     """A session after these offers, each by its id (a statement as one: n2.insert.1.1), and what it shows then."""
     left = frozenset(left_out)
     session = new_session(setup, parameters, left) if begins else Session(setup, parameters, left)
@@ -25,13 +25,13 @@ def play(
     return session, shown
 
 
-def verdicts(shown: Shown) -> set[str]:
+def verdicts(shown: SessionView) -> set[str]:
     """Each verdict as "C5@v2"; danger as "(C3@v1)"."""
     words = ((f"{verdict.clause}@v{verdict.version}", verdict.severity) for verdict in shown.verdicts)
     return {word if severity is Severity.DAMAGE else f"({word})" for word, severity in words}
 
 
-def pairs(shown: Shown) -> set[str]:
+def pairs(shown: SessionView) -> set[str]:
     """The pairs that are there: "row 1", "a = 1 of row 1", "by_a: 1 -> 1", "tombstone by_a: 1"."""
     return {word for word in map(_word, shown.cluster.pairs) if word}
 
@@ -46,7 +46,7 @@ def _word(pair: Pair) -> str:
     return f"row {pair.row}" if pair.sort == "row" else f"{pair.key} = {pair.value} of row {pair.row}"
 
 
-def probed(shown: Shown, version: int, value: int) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+def probed(shown: SessionView, version: int, value: int) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """What a query for this value finds by table and by index."""
     [found] = [one for one in shown.probe if one.version == version and one.query.endswith(f"a = {value}")]
     return found.by_table, found.by_index

@@ -5,14 +5,14 @@ import pytest
 from lab.sessions.doors import DOORS, door_to
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 
 
-def behind(situation: str) -> Shown:
+def behind(situation: str) -> SessionView:
     return show(door_to(situation))
 
 
-def refusals(position: Shown) -> dict[str, str]:
+def refusals(position: SessionView) -> dict[str, str]:
     return {offer.id: str(offer.why_not) for offer in position.offers if offer.why_not}
 
 

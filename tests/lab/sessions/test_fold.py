@@ -8,12 +8,12 @@ from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session
-from lab.sessions.shown import Shown
+from lab.sessions.shown import SessionView
 
 INSERT = ("n2.begin", "n2.read.1", "n2.write.insert.1.1", "n2.commit")
 
 
-def of(*steps: str, at: int | None = None) -> Shown:
+def of(*steps: str, at: int | None = None) -> SessionView:
     return show(Session("one-jump", {}, frozenset(), ("publish.2", "n2.acquire", *steps)), at)
 
 

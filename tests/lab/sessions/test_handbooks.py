@@ -20,16 +20,16 @@ from lab.sessions.handbooks import (
 )
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import Severity, Shown, Text, to_json
+from lab.sessions.shown import SessionView, Severity, Text, to_json
 
 AGREED = {"agreed_min": 60, "fast_min": [5, 0]}
 
 
-def after(steps: str, left_out: frozenset[str] = frozenset(), **parameters: Any) -> Shown:
+def after(steps: str, left_out: frozenset[str] = frozenset(), **parameters: Any) -> SessionView:
     return show(Session("handbooks", parameters, left_out, tuple(steps.split())))
 
 
-def clauses(shown: Shown) -> set[tuple[str, int]]:
+def clauses(shown: SessionView) -> set[tuple[str, int]]:
     return {(verdict.clause, verdict.version) for verdict in shown.verdicts}
 
 

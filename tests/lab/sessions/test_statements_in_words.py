@@ -7,7 +7,7 @@ import pytest
 from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.random_step import random_step
 from lab.sessions.replay import new_session, show
-from lab.sessions.shown import Difference, Pair, Shown
+from lab.sessions.shown import Difference, Pair, SessionView
 from lab.texts import Text
 from tests.lab.sessions.plays import play
 
@@ -18,7 +18,7 @@ SORTS = {"entry": "entry", "value": "value", "copy": "row"}
 SETUPS = sorted(MODEL_SETUPS.keys() - {"model", "variant"})
 
 
-def stored(shown: Shown, what: str, row: str = "") -> set[str]:
+def stored(shown: SessionView, what: str, row: str = "") -> set[str]:
     """The live pairs that a sentence may mean, by their ids: those of a row, or all."""
 
     def is_meant(pair: Pair) -> bool:
@@ -28,7 +28,7 @@ def stored(shown: Shown, what: str, row: str = "") -> set[str]:
     return {pair.id for pair in shown.cluster.pairs if is_meant(pair)}
 
 
-def is_true(said: Text, row: str, before: Shown, after: Shown) -> bool:
+def is_true(said: Text, row: str, before: SessionView, after: SessionView) -> bool:
     template, what = said.template, said.values["what"].template  # type: ignore[union-attr]
     was, now = stored(before, what), stored(after, what)
     kept = stored(before, what, row) & stored(after, what, row)

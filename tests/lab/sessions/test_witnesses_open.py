@@ -13,7 +13,7 @@ from lab.sessions.model.setups import MODEL_SETUPS, model_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session, decode, encode
 from lab.sessions.severity import CLAUSES
-from lab.sessions.shown import Severity, Shown
+from lab.sessions.shown import SessionView, Severity
 from tests.lab.explorer.test_witnesses import BROKEN, STORIES
 from tests.lab.sessions.plays import verdicts
 
@@ -54,7 +54,7 @@ def test_a_model_of_its_own_is_a_session_too() -> None:
     assert verdicts(show(session)) == verdicts(show(Session("variant", {"name": variant.name}, steps=session.steps)))
 
 
-def wandered(setup: str, left_out: frozenset[str], seed: int) -> Shown:
+def wandered(setup: str, left_out: frozenset[str], seed: int) -> SessionView:
     """A session after random steps of the explorer."""
     session = Session(setup, {}, left_out)
     machine = machine_of(*model_of(MODEL_SETUPS[setup], session))

@@ -4,7 +4,7 @@ import pytest
 
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import STEPS_MAX, BadSession, Session
-from lab.sessions.shown import Severity, Shown
+from lab.sessions.shown import SessionView, Severity
 from rollouts.lessons import plans
 from rollouts.lessons.steps import ids_of, steps_by_id
 from rollouts.worlds.world import World
@@ -33,11 +33,11 @@ schema = "ALTER TABLE users ADD COLUMN full_name text"
 """
 
 
-def shown(*steps: str, **parameters: object) -> Shown:
+def shown(*steps: str, **parameters: object) -> SessionView:
     return show(Session("rollout", parameters, steps=steps))  # type: ignore[arg-type]
 
 
-def verdicts(of: Shown) -> list[tuple[str, int, Severity]]:
+def verdicts(of: SessionView) -> list[tuple[str, int, Severity]]:
     return [(one.clause, one.version, one.severity) for one in of.verdicts]
 
 

@@ -12,7 +12,7 @@ import psutil
 import psycopg
 
 from tests.harness.cluster import RunningCluster, running_cluster
-from tools.bench.end_to_end import Seen, processes_of, run
+from tools.bench.end_to_end import Timing, processes_of, run
 from tools.bench.fill import wait_until_warm
 from tools.bench.rows import make_table
 from tools.bench.scale.points import Point
@@ -43,8 +43,8 @@ def measure(rows: int, rounds: int) -> Point:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    there: Seen
-    back: Seen
+    there: Timing
+    back: Timing
     spark_mb: float
     all_mb: float
     wal_mb: float

@@ -4,24 +4,24 @@ import pytest
 
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import Difference, Node, Severity, Shown
+from lab.sessions.shown import Difference, Node, SessionView, Severity
 from lab.sessions.world import session as world_session
 from lab.sessions.world.setups import SCENERY
 
 
-def shown(setup: str, *steps: str, left_out: tuple[str, ...] = (), at: int | None = None) -> Shown:
+def shown(setup: str, *steps: str, left_out: tuple[str, ...] = (), at: int | None = None) -> SessionView:
     return show(Session(setup, {}, frozenset(left_out), steps), at)
 
 
-def node(position: Shown, name: str) -> Node:
+def node(position: SessionView, name: str) -> Node:
     return next(one for one in position.cluster.nodes if one.name == name)
 
 
-def offer(position: Shown, step: str) -> str:
+def offer(position: SessionView, step: str) -> str:
     return str(next(one.why_not for one in position.offers if one.id == step))
 
 
-def newest(position: Shown) -> int:
+def newest(position: SessionView) -> int:
     return position.cluster.versions[-1].number
 
 
