@@ -53,7 +53,7 @@ def form_of(book: Book, screen: Screen, answered: dict[str, Any], game: Game | N
         case Explain() as task:
             return {"sort": "explanation", "fields": _explanation(book, screen, task, answered)}
         case Design() as task:
-            return _design(task, answered)
+            return {"sort": "lines", "text": "\n".join(answered.get("lines", [])), "statement": task.statement}
         case Survive() as task:
             return _game(task, game)
     return {"sort": "none"}
@@ -134,18 +134,17 @@ def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, 
         for move in moves_of(screen.start)
     )
     return [
-        Field("clause", "clause", tuple(_clause(one, answered.get("clause", "")) for one in task.clauses)),
+        Field(
+            "clause",
+            "clause",
+            tuple(
+                Option(one, f"{named_clause(one)}: {clause_words(one)}", one == answered.get("clause", ""))
+                for one in task.clauses
+            ),
+        ),
         Field("step", "step", steps),
         Field("rule", "rule", _chosen(task.rules, words, answered.get("rule", ""))),
     ]
-
-
-def _clause(clause: str, chosen: str) -> Option:
-    return Option(clause, f"{named_clause(clause)}: {clause_words(clause)}", clause == chosen)
-
-
-def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
-    return {"sort": "lines", "text": "\n".join(answered.get("lines", [])), "statement": task.statement}
 
 
 def _game(task: Survive, game: Game | None) -> dict[str, Any]:

@@ -307,14 +307,6 @@ def _screens(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _replies(place: Place, found: Seen) -> list[str]:
-    return (
-        replies.texts_for(place.screen.task, found.answered, lambda key: text(place.book, f"{place.screen.id}.{key}"))
-        if found.outcome
-        else []
-    )
-
-
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     screen, progress = place.screen, place.progress
     if screen.task is None:
@@ -336,7 +328,13 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "is_prediction": isinstance(screen.task, Predict),
         "form": form_of(place.book, screen, found.answered, found.game),
         "outcome": found.outcome,
-        "replies": _replies(place, found),
+        "replies": (
+            replies.texts_for(
+                place.screen.task, found.answered, lambda key: text(place.book, f"{place.screen.id}.{key}")
+            )
+            if found.outcome
+            else []
+        ),
         "remarks": [say(one) for one in found.remarks],
         "problem": found.problem and _("That is no answer yet: {what}.").format(what=say(found.problem)),
         "question": found.question,

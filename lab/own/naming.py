@@ -48,7 +48,12 @@ def _words(
     yield KEY, _listed(own, own.primary_key)
     if read.columns:
         yield COLUMN, _listed(own, read.columns)
-    yield from _elements(part)
+    indexes = iter(INDEX_NAMES.values())
+    for element, name in zip(part.elements, own_names(part.model), strict=False):
+        if element.kind.is_index:
+            yield next(indexes), _identifier(element.name)
+        elif element.kind is Kind.CONSTRAINT:
+            yield name, _identifier(element.name)
     if part.model.foreign_key:
         link = part.elements[-1]
         definition = definition_of(link, versions)
@@ -57,15 +62,6 @@ def _words(
         parent = next(one for one in plan.partners if one.table_id == link.partner[0])
         yield PARENT_TABLE, _identifier(parent.name)
         yield PARENT_KEY, _listed(parent, definition.reference_columns)
-
-
-def _elements(part: Part) -> Iterator[tuple[str, str]]:
-    indexes = iter(INDEX_NAMES.values())
-    for element, name in zip(part.elements, own_names(part.model), strict=False):
-        if element.kind.is_index:
-            yield next(indexes), _identifier(element.name)
-        elif element.kind is Kind.CONSTRAINT:
-            yield name, _identifier(element.name)
 
 
 def own_names(model: Model) -> list[str]:

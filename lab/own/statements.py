@@ -49,7 +49,8 @@ def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[PlannedStatement
         except NothingToDo as nothing:
             found.append(PlannedStatement(part.text, None, nothing.message))
             continue
-        there = _afterwards(there, plan)
+        left: dict[int, Descriptor] = {table.table_id: table for table in (*there.tables, *plan.results)}
+        there = replace(there, tables=tuple(table for table in left.values() if table.state is not State.ABSENT))
         found.append(PlannedStatement(part.text, plan))
     return tuple(found)
 
@@ -98,8 +99,3 @@ def _plan_of(action: Action, base: Descriptor | None, there: CatalogView) -> Pla
         taken = max((table.table_id for table in there.tables), default=0)
         return make_plan(action, None, table_id=taken + 1, tables=there)
     return make_plan(action, base, tables=there)
-
-
-def _afterwards(there: CatalogView, plan: Plan) -> CatalogView:
-    left: dict[int, Descriptor] = {table.table_id: table for table in (*there.tables, *plan.results)}
-    return replace(there, tables=tuple(table for table in left.values() if table.state is not State.ABSENT))

@@ -107,7 +107,8 @@ class _Translation:
                 yield from self._withhold(at, NODES, Text("from now on news of the table is lost"))
             else:
                 assert step == "spread news", step
-                yield from self._spread([node for node in self.unheard if not self._holds(at, node)])
+                world = self.positions[at].lab().world
+                yield from self._spread([node for node in self.unheard if not world.node(node).holds_messages])
             self._check_other_messages(at + 1)
 
     def end(self) -> Iterator[Narrated]:
@@ -144,7 +145,7 @@ class _Translation:
             yield Narrated(actions.Still(node, used), text)
         waited_for = next(iter(behind), "") or (next(iter(self.away), "") if version == 2 else "")
         if waited_for:
-            waits = _waits(after)
+            waits = any(line.startswith("waits:") for line in perform(after.lab(), "step"))
             text = (
                 Text("it waits for {node}, whose lease is not over")
                 if waits
@@ -175,7 +176,10 @@ class _Translation:
         if what in PROCESS:
             yield from self._process(at, node, what)
         elif what in ("commit", "rollback") and self.open_one:
-            yield from self._ends(node, commits=what == "commit")
+            commits = what == "commit"
+            number, self.open_one = self.open_one, 0
+            text = Text("{node} commits") if commits else Text("{node} rolls back")
+            yield Narrated(actions.End(number, commits=commits), Text(text.template, {"node": node}))
         elif what in STATEMENTS and (not self.is_submitted or self._behind(at)):
             yield from self._statement(at, node, STATEMENTS[what])
         elif what in STATEMENTS:
@@ -227,9 +231,6 @@ class _Translation:
             if any(not isinstance(message, News | Unpin) for message in _messages(self.positions[at], node)):
                 raise NotReplayable(Text(OTHER_MESSAGES.template, {"node": node}))
 
-    def _holds(self, at: int, node: str) -> bool:
-        return self.positions[at].lab().world.node(node).holds_messages
-
     def _used(self, at: int) -> dict[str, int]:
         world = self.positions[at].lab().world
         return {node: world.node(node).leases.table(T).newest_version for node in NODES}
@@ -251,11 +252,6 @@ class _Translation:
         elif command != "drain":
             self.away.pop(node, None)
         yield Narrated(actions.Process(command, node), Text(text.template, {"node": node}))
-
-    def _ends(self, node: str, *, commits: bool) -> Iterator[Narrated]:
-        number, self.open_one = self.open_one, 0
-        text = Text("{node} commits") if commits else Text("{node} rolls back")
-        yield Narrated(actions.End(number, commits=commits), Text(text.template, {"node": node}))
 
     def _statement(self, at: int, node: str, sql: str) -> Iterator[Narrated]:
         self.transactions += 1
@@ -281,7 +277,3 @@ def _leasing(position: Position) -> set[str]:
 
 def _messages(position: Position, node: str) -> list[object]:
     return [message.content for message in position.lab().world.messages if message.node == node]
-
-
-def _waits(position: Position) -> bool:
-    return any(line.startswith("waits:") for line in perform(position.lab(), "step"))

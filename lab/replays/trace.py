@@ -56,7 +56,7 @@ class Trace:
         if len(self.transactions) > TRANSACTIONS_MAX:
             raise NotReplayable(Text("a replay has at most {most} transactions", {"most": TRANSACTIONS_MAX}))
         self.published = {step[1]: at for at, step in enumerate(steps) if step[0] == "publish"}
-        late = [one for one in self.transactions if self._is_late(one)]
+        late = [one for one in self.transactions if one.version < self.positions[one.begins].newest]
         self.pinned = [one for one in late if self._may_pin(one)]
         self.lagging = [one for one in late if one not in self.pinned]
 
@@ -86,9 +86,6 @@ class Trace:
                     one = opened.pop(node)
                     one.ends, one.commits = at, step[1] == "commit"
         return found
-
-    def _is_late(self, one: Transaction) -> bool:
-        return one.version < self.positions[one.begins].newest
 
     def _may_pin(self, one: Transaction) -> bool:
         """A snapshot from before the next version shows it the same: its row was not written since."""

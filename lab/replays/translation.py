@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
-from lab.explorer.model import Model
 from lab.explorer.variant import UP, stages
 from lab.replays import away, past_rules, real_change
 from lab.replays.actions import Script
@@ -63,17 +62,13 @@ def machine_for(session: Session) -> tuple[Machine, tuple[str | int, ...]]:
     if setup.kind != MODEL:
         raise NotReplayable(Text("this is a company with its handbooks: no node of the cluster reads any"))
     model, rows = model_of(setup, session)
-    _check_model(model)
-    return machine_of(model, rows), rows
-
-
-def _check_model(model: Model) -> None:
     if len(model.kinds) != 1 or not model.kind.is_index or model.partial or model.apart:
         raise NotReplayable(Text("a sandbox is a table t (id, a): only an index over a can be replayed on it"))
     if model.pair:
         raise NotReplayable(Text("two versions side by side are no trace of a change"))
     if model.nodes > NODES_MAX:
         raise NotReplayable(Text("the cluster has fewer nodes than this model"))
+    return machine_of(model, rows), rows
 
 
 def on_sandbox(table: Descriptor, sandbox: Descriptor, version: int) -> Descriptor:

@@ -62,14 +62,19 @@ class Playback:
     @property
     def text(self) -> str:
         """The script with its output of now recorded."""
-        return "\n".join(_block_text(outcome) for outcome in self.outcomes)
+        return "\n".join(
+            "\n".join((*outcome.block.commands, SEPARATOR, *outcome.output, "")) for outcome in self.outcomes
+        )
 
     def differences(self) -> Iterator[str]:
         for outcome in self.outcomes:
             if not outcome.is_same:
                 yield f"line {outcome.block.line}:"
                 yield from (f"  {one}" for one in outcome.unexpected)
-                yield from _difference(outcome)
+                for line in difflib.unified_diff(
+                    outcome.block.recorded, outcome.output, "recorded", "now", lineterm="", n=1
+                ):
+                    yield f"  {line}"
 
 
 class BadScript(ValueError):
@@ -155,12 +160,3 @@ def played_lines(lab: Lab, line: str) -> tuple[list[str], bool]:
         return perform(lab, line), False
     except Refusal as refusal:
         return [*refusal.output, f"{REFUSED}{refusal}"], True
-
-
-def _block_text(outcome: Outcome) -> str:
-    return "\n".join((*outcome.block.commands, SEPARATOR, *outcome.output, ""))
-
-
-def _difference(outcome: Outcome) -> Iterator[str]:
-    for line in difflib.unified_diff(outcome.block.recorded, outcome.output, "recorded", "now", lineterm="", n=1):
-        yield f"  {line}"

@@ -22,7 +22,10 @@ def client(now: Situation) -> Made:
     if node.is_frozen:
         return f"{session}: late commit" if is_open and now.rng.random() < 0.05 else None
     if is_open and now.lab.world.transactions[session].is_sent:
-        return _unanswered(now, session)
+        if now.rng.random() < 0.5:
+            return None
+        is_lost = now.lab.world.transactions[session].is_lost
+        return f"{session}: ask" if is_lost or now.rng.random() < 0.5 else f"{session}: commit"
     if is_open and now.rng.random() > now.habits.haste:
         return None
     dice = now.rng.random()
@@ -33,14 +36,6 @@ def client(now: Situation) -> Made:
     if dice < 0.4:
         return f"{session}: {'commit' if dice < 0.37 else 'rollback'}"
     return _statement(now, session)
-
-
-def _unanswered(now: Situation, session: str) -> Made:
-    """COMMIT was sent: the answer comes, or the node asks; much may happen before."""
-    if now.rng.random() < 0.5:
-        return None
-    is_lost = now.lab.world.transactions[session].is_lost
-    return f"{session}: ask" if is_lost or now.rng.random() < 0.5 else f"{session}: commit"
 
 
 def _statement(now: Situation, session: str) -> Event:
@@ -61,7 +56,7 @@ def _statement(now: Situation, session: str) -> Event:
         return Event(line, Write(session, "move", key, (to,)), table=table)
     if dice < 0.8:
         return Event(f"{session}: delete {table} ({key})", Write(session, "delete", key), table=table)
-    return _query(now, session, table)
+    return Event(f"{session}: select {table}{_by_some_index(now, table)}", reads=session, table=table)
 
 
 def _known(now: Situation, session: str) -> Descriptor:
@@ -85,10 +80,6 @@ def value_for(now: Situation, column: Column) -> str:
     if column.type is SqlType.TEXT:
         return now.pick(*now.habits.names)
     return "null" if not column.not_null and now.rng.random() < 0.08 else now.pick(*NUMBERS)
-
-
-def _query(now: Situation, session: str, table: str) -> Event:
-    return Event(f"{session}: select {table}{_by_some_index(now, table)}", reads=session, table=table)
 
 
 def _by_some_index(now: Situation, table: str) -> str:

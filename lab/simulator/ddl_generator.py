@@ -86,18 +86,15 @@ def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
     pets = now.pets
     is_to_pets = pets is not None and child.table_id == now.users.table_id and now.rng.random() < 0.5
     parent = pets if is_to_pets and pets is not None else now.users
-    target = _one(now, [parent.key_columns[0], *_unique_columns(parent)])
+    whole = (index for index in parent.public_indexes if index.unique and index.where is None)
+    unique = [parent.column(index.column_ids[0]) for index in whole if len(index.columns) == 1]
+    target = _one(now, [parent.key_columns[0], *unique])
     fitting = [column for column in child.public_columns[1:] if column.type is target.type]
     if not fitting:
         return None
     how = now.pick("", "", " on delete restrict", " on update restrict")
     what = f"foreign key ({_one(now, fitting).name}) references {parent.name} ({target.name}){how}"
     return f"add constraint f{label} {what}"
-
-
-def _unique_columns(table: Descriptor) -> list[Column]:
-    whole = (index for index in table.public_indexes if index.unique and index.where is None)
-    return [table.column(index.column_ids[0]) for index in whole if len(index.columns) == 1]
 
 
 # ALTER TABLE
@@ -123,7 +120,11 @@ def _part(now: Situation, table: Descriptor, column: Column | None, label: str) 
     if dice < 0.58:
         return f"alter column {column.name} {'drop' if column.not_null else 'set'} not null"
     if dice < 0.7:
-        return _check(now, table, column, label)
+        own = [one for one in table.constraints if one.expression is not None]
+        if own:
+            return f"drop constraint {_one(now, own).name}"
+        value = "'c'" if column.type is SqlType.TEXT else now.pick("2", "3")
+        return f"add constraint k{label} check ({column.name} <> {value})"
     if dice < 0.77:
         return _foreign_key(now, table, label)
     if dice < 0.84:
@@ -140,14 +141,6 @@ NEW_COLUMNS = (
     "bigint default 2",
     "int references users",
 )
-
-
-def _check(now: Situation, table: Descriptor, column: Column, label: str) -> str | None:
-    own = [one for one in table.constraints if one.expression is not None]
-    if own:
-        return f"drop constraint {_one(now, own).name}"
-    value = "'c'" if column.type is SqlType.TEXT else now.pick("2", "3")
-    return f"add constraint k{label} check ({column.name} <> {value})"
 
 
 def _one(now: Situation, of: Sequence[T]) -> T:

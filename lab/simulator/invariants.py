@@ -152,7 +152,11 @@ class Judge:
         if descriptor is self.lab.world.control.newest(table) and table not in self._lost():
             acknowledged = self.columns.texts(self.ledger.tables.get(table, {}), descriptor)
             if list(opinion.rows) != acknowledged:
-                yield Finding("lost", self._difference(opinion.rows, acknowledged))
+                missing = [row for row in acknowledged if row not in opinion.rows]
+                extra = [row for row in opinion.rows if row not in acknowledged]
+                parts = [f"acknowledged but not there: {', '.join(missing)}"] if missing else []
+                parts += [f"there but not acknowledged: {', '.join(extra)}"] if extra else []
+                yield Finding("lost", "; ".join(parts))
 
     def _opinion(self, descriptor: Descriptor) -> Opinion:
         table = self._table(descriptor)
@@ -184,12 +188,6 @@ class Judge:
         sorted_pairs = (sorted(one.items()) for one in storages)
         rows = [row for pairs in sorted_pairs for row in rows_of(descriptor, descriptor.placement, pairs)]
         return Opinion(broken, tuple(sorted(row_text(descriptor, row) for row in rows)))
-
-    def _difference(self, there: tuple[str, ...], acknowledged: list[str]) -> str:
-        missing = [row for row in acknowledged if row not in there]
-        extra = [row for row in there if row not in acknowledged]
-        parts = [f"acknowledged but not there: {', '.join(missing)}"] if missing else []
-        return "; ".join([*parts, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
 
     def _lost(self) -> frozenset[TableId]:
         return frozenset(driver.table for driver in self.lab.changes if _is_deleting_rows(driver))

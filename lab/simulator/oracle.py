@@ -88,16 +88,12 @@ def _do(rows: Rows, done: RowWrite) -> None:
     if write.verb == "delete":
         del rows[write.key]
     elif write.verb == "move":
-        _move(rows, write)
+        to = write.values[0]
+        if to != write.key and to in rows:
+            raise Inconsistent(f"{write.actor}: row {write.key} was moved to {to}, where another row is")
+        rows[to] = rows.pop(write.key)
     else:
         rows[write.key] = {**rows.get(write.key, {}), **done.values}
-
-
-def _move(rows: Rows, write: Write) -> None:
-    to = write.values[0]
-    if to != write.key and to in rows:
-        raise Inconsistent(f"{write.actor}: row {write.key} was moved to {to}, where another row is")
-    rows[to] = rows.pop(write.key)
 
 
 def _there(rows: Rows, write: Write) -> str:

@@ -1,7 +1,7 @@
 """A range of seeds over several processes, each with every n-th; the lowest finding wins."""
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from itertools import islice
 from multiprocessing import get_context
 
@@ -20,19 +20,15 @@ def run_parallel(seeds: range, setup: Setup, *, jobs: int, watch: Callable[[Repo
         running = {pool.submit(run_all, batch, setup) for batch in islice(batches, jobs)}
         while running:
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            _add(total, done)
+            for one in (future.result() for future in done):
+                total.runs += one.runs
+                total.counts += one.counts
+                is_first = total.found is None or (one.found is not None and _seed(one) < _seed(total))
+                if one.found is not None and is_first:
+                    total.found, total.shortest = one.found, one.shortest
             if watch(total) and total.found is None:
                 running |= {pool.submit(run_all, batch, setup) for batch in islice(batches, len(done))}
     return total
-
-
-def _add(total: Report, done: set[Future[Report]]) -> None:
-    for one in (future.result() for future in done):
-        total.runs += one.runs
-        total.counts += one.counts
-        is_first = total.found is None or (one.found is not None and _seed(one) < _seed(total))
-        if one.found is not None and is_first:
-            total.found, total.shortest = one.found, one.shortest
 
 
 def _seed(report: Report) -> int:

@@ -107,7 +107,10 @@ class Simulation:
         elif event.reads is not None:
             if any(line.endswith(TRIED_AGAIN) for line in output):
                 self.ledger.forget(actor)
-            self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", output), _rows(event.reads, output))
+            line = next(line for line in reversed(output) if line.startswith(f"{event.reads}: "))
+            listed = line.split(": ", 2)[2]
+            rows = [] if listed == "no row" else [f"({row}" for row in listed.removeprefix("(").split(", (")]
+            self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", output), rows)
         elif verb == "begin" or (verb == "start" and actor in self.lab.world.transactions):
             if actor not in self.ledger.opened:
                 self.ledger.begin(actor)
@@ -171,12 +174,6 @@ class Simulation:
 def _kind_of(move: Move) -> str:
     spans_tables = move.element.partner is not None
     return f"{'foreign key' if spans_tables else move.element.kind.value} {move.kind.value}"
-
-
-def _rows(actor: str, output: list[str]) -> list[str]:
-    line = next(line for line in reversed(output) if line.startswith(f"{actor}: "))
-    listed = line.split(": ", 2)[2]
-    return [] if listed == "no row" else [f"({row}" for row in listed.removeprefix("(").split(", (")]
 
 
 def simulate(seed: int, setup: Setup, memory: Memory) -> Outcome:

@@ -10,9 +10,9 @@ from catalog.elements import Kind
 from lab.explorer.model import Model
 from lab.explorer.spaces.reduced_space import fits
 from lab.explorer.variant import stages
-from lab.explorer.verdict import Answer, explore
+from lab.explorer.verdict import explore
 from tools.tlc import variants
-from tools.tlc.runs import Config, Result, run
+from tools.tlc.runs import Config, run
 from tools.tlc.traces import story_of
 
 HOLDS = "holds"
@@ -46,21 +46,16 @@ class Question:
     def answer(self) -> Verdict:
         """Raises `TlcFailed`."""
         if self.config is not None:
-            return _of_tlc(run(self.config), self.model)
+            result = run(self.config)
+            names: Mapping[str, str] = {} if self.model is None else variants.PARTS[self.model.kind].invariants
+            broken = {**names, **variants.OF_NODES}.get(result.broken, result.broken)
+            story = story_of(result) if result.broken == "liveness" else ""
+            return Verdict(broken, result.events, result.distinct, result.cpu_s, story)
         assert self.model is not None
         began = time.process_time()
-        return _of_explorer(explore(self.model), time.process_time() - began)
-
-
-def _of_tlc(result: Result, model: Model | None) -> Verdict:
-    names: Mapping[str, str] = {} if model is None else variants.PARTS[model.kind].invariants
-    broken = {**names, **variants.OF_NODES}.get(result.broken, result.broken)
-    story = story_of(result) if result.broken == "liveness" else ""
-    return Verdict(broken, result.events, result.distinct, result.cpu_s, story)
-
-
-def _of_explorer(answer: Answer, cpu_s: float) -> Verdict:
-    return Verdict(", ".join(answer.clauses), answer.depth if answer.clauses else 0, answer.states, cpu_s)
+        answer = explore(self.model)
+        events = answer.depth if answer.clauses else 0
+        return Verdict(", ".join(answer.clauses), events, answer.states, time.process_time() - began)
 
 
 EXPLORER, REFINES, LIVENESS = "explorer", "Refines", "Liveness"

@@ -104,7 +104,21 @@ class Command(LabCommand):
     def _list(self, *, as_json: bool) -> None:
         variants = all_variants().values()
         if as_json:
-            self.stdout.write(json.dumps([_variant_json(variant) for variant in variants], indent=2))
+            self.stdout.write(
+                json.dumps(
+                    [
+                        {
+                            "name": variant.name,
+                            "section": variant.section,
+                            "breaks": variant.breaks,
+                            "title": variant.model.title,
+                            "model": variant.model.to_json(),
+                        }
+                        for variant in variants
+                    ],
+                    indent=2,
+                )
+            )
             return
         for variant in variants:
             expected = f"breaks {variant.breaks}" if variant.breaks else "proved"
@@ -173,18 +187,15 @@ def _asked_for(options: dict[str, Any]) -> Model:
     if options["variant"]:
         return _variant(options["variant"]).model
     if options["model"]:
-        return _model_in(Path(options["model"]))
+        file = Path(options["model"])
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadModel(f"{file} holds no model: {error}") from error
+        return model_in(text)
     if not (options["kind"] and options["states"]):
         raise BadModel("say --kind and --states, or --variant NAME (--list shows them)")
     return _described(options)
-
-
-def _model_in(file: Path) -> Model:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadModel(f"{file} holds no model: {error}") from error
-    return model_in(text)
 
 
 def _described(options: dict[str, Any]) -> Model:
@@ -227,13 +238,3 @@ def _variant(name: str) -> Variant:
     if found is None:
         raise BadModel(f"there is no variant {name}; manage.py explore --list shows them")
     return found
-
-
-def _variant_json(variant: Variant) -> dict[str, Any]:
-    return {
-        "name": variant.name,
-        "section": variant.section,
-        "breaks": variant.breaks,
-        "title": variant.model.title,
-        "model": variant.model.to_json(),
-    }

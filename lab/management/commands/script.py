@@ -30,7 +30,11 @@ class Command(BaseCommand):
             for name, one in played.items():
                 Path(name).write_text(one.text, encoding="utf-8")
         if options["json"]:
-            self._print_json(played)
+            result = [
+                {"file": name, "why": one.why, "same": one.is_same, "differences": list(one.differences())}
+                for name, one in played.items()
+            ]
+            self.stdout.write(json.dumps(result, indent=2))
         else:
             self._print(played, is_recorded=record)
         if any(one.has_surprises or not (record or one.is_same) for one in played.values()):
@@ -51,10 +55,3 @@ class Command(BaseCommand):
             if not is_recorded or one.has_surprises:
                 for line in one.differences():
                     self.stdout.write(f"  {line}")
-
-    def _print_json(self, played: dict[str, Playback]) -> None:
-        result = [
-            {"file": name, "why": one.why, "same": one.is_same, "differences": list(one.differences())}
-            for name, one in played.items()
-        ]
-        self.stdout.write(json.dumps(result, indent=2))
