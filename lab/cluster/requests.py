@@ -9,7 +9,7 @@
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -303,13 +303,9 @@ class Routers:
 
     def pass_time(self, seconds: float) -> None:
         self.world.pass_time(seconds)
-        for node, table in self._due():
-            self._feed(node, table, reloads.Tick())
-
-    def _due(self) -> Iterator[tuple[NodeId, str]]:
-        for key, state in list(self.states.items()):
+        for (node, table), state in list(self.states.items()):
             if state.wake_at is not None and state.wake_at <= self.world.now:
-                yield key
+                self._feed(node, table, reloads.Tick())
 
     def _state(self, node: NodeId, table: str) -> Reloads:
         return self.states.get((node, table), Reloads())

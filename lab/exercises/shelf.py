@@ -3,7 +3,7 @@
 chapters/01-one-jump/        exercise.toml  en.md  zh-hans.md
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,18 +35,18 @@ class Book:
 
 def shelf(*folders: Path) -> tuple[Book, ...]:
     """All books of these folders, by name. A repeated name is a fault of the second."""
-    places = [place for folder in folders for place in _places(folder)][:CHAPTERS_MAX]
+    places = [
+        place
+        for folder in folders
+        if folder.is_dir()
+        for place in sorted(folder.iterdir())
+        if FOLDER.fullmatch(place.name) and place.is_dir()  # other things may lie beside numbered folders
+    ][:CHAPTERS_MAX]
     return _read(tuple((place, _changed(place)) for place in places))
 
 
 def books(extra: Path | None = None) -> tuple[Book, ...]:
     return shelf(OURS) if extra is None else shelf(OURS, extra)
-
-
-def _places(folder: Path) -> Iterator[Path]:
-    """The folders of chapters have numbers in front, so that other things may lie beside them."""
-    if folder.is_dir():
-        yield from sorted(place for place in folder.iterdir() if FOLDER.fullmatch(place.name) and place.is_dir())
 
 
 def _changed(place: Path) -> tuple[tuple[str, int, int], ...]:

@@ -18,15 +18,13 @@ STATEMENT = 4
 
 def folded(shown: SessionView, *, single_steps: bool) -> SessionView:
     """Sets `until` in every line, and leaves the strip a cell for the start and each line."""
-    lines = list(_each(shown.trace) if single_steps else _statements(shown.trace, shown.at))
+    if single_steps:
+        lines = [replace(line, until=at + 1, statement=NOTHING) for at, line in enumerate(shown.trace)]
+    else:
+        lines = list(_statements(shown.trace, shown.at))
     stops = [0, *(line.until for line in lines)]
     strip = (Strip(row.clause, tuple(row.cells[stop] for stop in stops)) for row in shown.strip)
     return replace(shown, trace=tuple(lines), strip=tuple(strip))
-
-
-def _each(lines: Sequence[TraceLine]) -> Iterator[TraceLine]:
-    for at, line in enumerate(lines):
-        yield replace(line, until=at + 1, statement=NOTHING)
 
 
 def _statements(lines: Sequence[TraceLine], place: int) -> Iterator[TraceLine]:

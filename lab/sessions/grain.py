@@ -23,15 +23,12 @@ NOT_BEGUN = BEGUN - 1
 
 def offers(plain: Plain, config: Config, *, single_steps: bool) -> tuple[Offer, ...]:
     """The offers at a state, by actor: nodes, executor, fill."""
-    found = list(_single(plain, config) if single_steps else _statements(plain, config))
+    if single_steps:
+        found = [_offer(plain, config, (step,)) for step in plain.candidates(config) if not _is_hopeless(plain, step)]
+    else:
+        found = list(_statements(plain, config))
     order = {name: at for at, name in enumerate((*map(str, plain.names), EXECUTOR, FILL))}
     return tuple(sorted(found, key=lambda offer: order[offer.actor]))
-
-
-def _single(plain: Plain, config: Config) -> Iterator[Offer]:
-    for step in plain.candidates(config):
-        if not _is_hopeless(plain, step):
-            yield _offer(plain, config, (step,))
 
 
 def _statements(plain: Plain, config: Config) -> Iterator[Offer]:

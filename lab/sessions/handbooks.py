@@ -352,6 +352,7 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
             refused = RefusedStep(number, step, label, impossible.why)
             break
     here = len(days) - 1 if at is None else max(0, min(at, len(days) - 1))
+    weight = {False: Severity.HOLDS, True: Severity.DAMAGE}
     taken = list(zip(steps, pairwise(days), strict=False))
     return SessionView(
         at=here,
@@ -359,7 +360,10 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
         offers=tuple(_offers(company, days[here])),
         cluster=_cluster(company, days[here]),
         verdicts=tuple(_verdicts(company, days[here])),
-        strip=tuple(Strip(clause, cells) for clause, cells in _severities(company, days)),
+        strip=(
+            Strip(LOST, tuple(weight[any(message.is_lost for message in day.written)] for day in days)),
+            Strip(TOO_MANY, tuple(weight[bool(_behind(company, day))] for day in days)),
+        ),
         probe=(),
         trace=tuple(_line(company, step, before, then) for step, (before, then) in taken),
         refused=refused,
@@ -438,12 +442,6 @@ def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
 def _behind(company: Company, day: Day) -> list[tuple[str, int]]:
     uses = zip(PEOPLE, day.uses, strict=True)
     return [(person, edition) for person, edition in uses if company.agreed_min is None and edition < day.newest - 1]
-
-
-def _severities(company: Company, days: Sequence[Day]) -> Iterator[tuple[str, tuple[Severity, ...]]]:
-    weight = {False: Severity.HOLDS, True: Severity.DAMAGE}
-    yield LOST, tuple(weight[any(message.is_lost for message in day.written)] for day in days)
-    yield TOO_MANY, tuple(weight[bool(_behind(company, day))] for day in days)
 
 
 def _time_of_day(minutes: int) -> str:

@@ -37,22 +37,15 @@ class StoredPair:
 def drawn(now: StoredPairs, before: StoredPairs, draw: Callable[[StoredPair], Pair]) -> Iterator[Pair]:
     """The pairs of both positions: rows beside their values and entries, others last."""
     found = [
-        StoredPair(*slot, now[slot] if slot in now else before[slot], _difference(slot, now, before))
-        for slot in now.keys() | before.keys()
+        *(StoredPair(*slot, before[slot], Difference.REMOVED) for slot in before.keys() - now.keys()),
+        *(StoredPair(*slot, now[slot], Difference.ADDED) for slot in now.keys() - before.keys()),
     ]
-    yield from sorted(map(draw, found), key=_order)
-
-
-def _order(pair: Pair) -> tuple[str, str, bool, int, str]:
-    return pair.table, pair.row or "~", pair.is_new, ORDER[pair.sort], pair.id
-
-
-def _difference(slot: Slot, now: StoredPairs, before: StoredPairs) -> Difference:
-    if slot not in now:
-        return Difference.REMOVED
-    if slot not in before:
-        return Difference.ADDED
-    return Difference.SAME if before[slot] == now[slot] else Difference.CHANGED
+    for slot in now.keys() & before.keys():
+        difference = Difference.SAME if before[slot] == now[slot] else Difference.CHANGED
+        found.append(StoredPair(*slot, now[slot], difference))
+    yield from sorted(
+        map(draw, found), key=lambda one: (one.table, one.row or "~", one.is_new, ORDER[one.sort], one.id)
+    )
 
 
 def sort_of(name: PairName) -> str:

@@ -10,6 +10,7 @@ it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, State
@@ -41,7 +42,7 @@ def probes(
     `first_value`."""
     if described.state is not State.PUBLIC:
         return
-    pairs = sorted((pair for held in storages for pair in held.items()), key=_key)
+    pairs = sorted((pair for held in storages for pair in held.items()), key=itemgetter(0))
     rows = {row.key: row for row in rows_of(described, described.placement, pairs)}
     column = value_column(described)
     key = names.words.get(PARENT_KEY if described.name == PARENT_TABLE else KEY, KEY)
@@ -78,7 +79,3 @@ def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | 
 def _number(key: bytes) -> str:
     number, _ = encoding.decode(SqlType.BIGINT, key)
     return str(number)
-
-
-def _key(pair: tuple[bytes, bytes | None]) -> bytes:
-    return pair[0]

@@ -59,7 +59,10 @@ class Drawing:
 
     def cluster(self) -> Cluster:
         return Cluster(
-            tuple(self._versions()),
+            tuple(
+                Version(NAME, one.version, tuple(self._elements(one)), one is self.versions[-1], one in self.in_force)
+                for one in self.versions
+            ),
             tuple(self._node(node) for _, node in sorted(self.world.nodes.items())),
             tuple(pairs.drawn(held_by(self.lab), self.before, self._pair)),
             tuple(self._plan()),
@@ -84,11 +87,6 @@ class Drawing:
                 yield Probe(one.version, query, (", ".join(found),), None)
 
     # Versions
-
-    def _versions(self) -> Iterator[Version]:
-        for one in self.versions:
-            is_newest, is_in_force = one is self.versions[-1], one in self.in_force
-            yield Version(NAME, one.version, tuple(self._elements(one)), is_newest, is_in_force)
 
     @cached_property
     def _indexes(self) -> dict[int, str]:
