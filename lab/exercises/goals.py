@@ -35,7 +35,7 @@ def _named(clauses: Sequence[str]) -> Text:
 
 def clauses_named(clauses: Sequence[str]) -> Text:
     """Clauses by their names, those of people with handbooks among them."""
-    names = {**NAMES, "lost message": Text("lost message"), "two editions": Text("too many editions")}
+    names = {**CLAUSE_NAMES, "lost message": Text("lost message"), "two editions": Text("too many editions")}
     return joined([names.get(one, Text("{clause}", {"clause": one})) for one in clauses])
 
 
