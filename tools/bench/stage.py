@@ -1,5 +1,5 @@
 """The lab's stage: the time of a step, up to 200 steps, on models and on the lab's cluster. An answer is all that a
-page gets (`lab.sessions.shown.Shown`) as JSON, at random positions of random sessions from one seed. Needs no
+page gets (`lab.sessions.shown.SessionView`) as JSON, at random positions of random sessions from one seed. Needs no
 running cluster."""
 
 import json
