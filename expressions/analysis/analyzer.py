@@ -236,7 +236,8 @@ class Analyzer(Casts):
         raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
 
     def rows_of(self, node: Node, scope: Scope) -> "tuple[tuple[str | Expr, ...], list[Type]]":
-        assert self.subquery is not None
+        if self.subquery is None:
+            raise unsupported("a subquery in an expression of one row")
         before = self.last_set
         rows = self.subquery(node, scope)
         self.last_set = before

@@ -37,6 +37,7 @@ from nodes.crud.errors import (
     unknown_table,
 )
 from nodes.crud.texts import Text, shown_columns
+from nodes.execution.describing import describe, fields_of
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.writing import dml
@@ -53,7 +54,8 @@ from nodes.sql.plans import Plan, SelectPlan, WritingPlan
 from nodes.sql.readable import InPlace, Use, over_tables
 from nodes.sql.statements import Statement, parse
 from nodes.sql.uses import scans_in
-from nodes.sql.writes.row_texts import Reading
+from nodes.sql.writes.questions import Described, Undescribed
+from nodes.sql.writes.source_text import Reading
 from nodes.store.entering import Hashes
 from nodes.store.name_resolution import Names
 from nodes.store.refusals import Retry, checked
@@ -314,21 +316,38 @@ class Request:
         known = compiled.get(descriptor, (text.sql, style))
         if known is not None:
             return known  # type: ignore[no-any-return]
-        catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
+        catalog, answers = {descriptor.name: descriptor}, list[Described]()
+        reading = Reading(self.env.reader.functions, catalog, {}, Parameters(), style)
 
-        def made() -> tuple[Plan, Statement]:
+        def made() -> tuple[Plan, list[int], Statement]:
             (statement,) = parse(text.sql)
-            return make_plan(statement, catalog, parameters, style), statement
+            parameters = Parameters([], count_max=len(text.values))
+            plan = make_plan(statement, catalog, parameters, style, reading=reading, answers=answers)
+            return plan, [of.oid for of in parameters.types], statement
 
-        try:
-            plan, statement = await in_thread_if_large(text.sql, made)
-        except SqlError as error:
-            error.offset = -1  # of a text that the client has not written
-            raise await Names(self.env).explained(error, catalog) from None
-        found = plan, [of.oid for of in parameters.types], statement
+        found = None
+        while found is None:
+            try:
+                found = await in_thread_if_large(text.sql, made)
+            except Undescribed as lacking:
+                answers.append(await self._described(lacking, catalog))
+            except SqlError as error:
+                raise await self._explained(error, catalog) from None
         if is_short((text.sql,)):
             compiled.keep(descriptor, (text.sql, style), found)
         return found
+
+    async def _described(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
+        """A part of a statement that writes, by the store."""
+        try:
+            found = await describe(self.env, None, lacking.place, lacking.oids, settings_of(self.caller.style))
+        except SqlError as error:
+            raise await self._explained(lacking.explained(error), catalog) from None
+        return Described(found.parameters, fields_of(found.columns))
+
+    async def _explained(self, error: SqlError, catalog: Mapping[str, Descriptor]) -> SqlError:
+        error.offset = -1  # of a text that the client has not written
+        return await Names(self.env).explained(error, catalog)
 
     def shown(self, descriptor: Descriptor) -> Shown:
         """The columns of the answer under a version. Raises `UnknownFieldError` for one that it does not have."""

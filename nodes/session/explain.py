@@ -20,7 +20,6 @@ from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.one_table import point_in
-from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, QueryPlan, UpdatePlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
@@ -37,27 +36,29 @@ IN_PLACE = "PostgreSQL"
 
 def explain(
     env: Environment,
-    options: Sequence[Node],
     portal: Portal,
     named: NamedRelations,
     context: Context,
     facts: Facts,
+    plan: Plan | None,
 ) -> Result:
-    """The plan as lines of text; nothing is run."""
+    """The plan as lines of text, that of a statement that writes; nothing is run."""
+    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(portal.oids, start=1)])
+    if plan is None:
+        lines = _select_lines(env, portal.statement, named, parameters, context, facts)
+    else:
+        lines = plan_lines(env, plan, context)
+    rows = [(line.encode(),) for line in lines]
+    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
+
+
+def refuse(options: Sequence[Node], statement: Statement) -> None:
+    """Raises 0A000 for what is not explained."""
     for option in options:
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
-    statement = portal.statement
     if statement.kind not in ("select", "insert", "update", "delete", "merge"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
-    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(portal.oids, start=1)])
-    if statement.kind == "select":
-        lines = _select_lines(env, statement, named, parameters, context, facts)
-    else:
-        planner = Planner(named.tables, parameters, context.style, named.views)
-        lines = plan_lines(env, planner.plan(statement.kind, statement.node), context)
-    rows = [(line.encode(),) for line in lines]
-    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
 
 
 def _select_lines(
@@ -106,7 +107,7 @@ def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, co
     ways = {id(scan): _scan_lines(env, scan, context) for scan in plan.scans}
     scan = plan.scan
     if plan.looked_up and access_of(env, scan, context).points is None:
-        named = ", ".join(scan.descriptor.column(column).name for column in plan.looked_up)
+        named = ", ".join(scan.descriptor.column(column).name for column, _ in plan.looked_up)
         ways[id(scan)].append(f"  By Key: by {named}, when the other tables' rows are at most {VALUES_MAX}")
     return [IN_PLACE, *(line for lines in ways.values() for line in _indented(lines))]
 

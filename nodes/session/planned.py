@@ -11,10 +11,9 @@ from functools import lru_cache, partial
 
 from expressions.analysis.building import PARAMETERS_MAX, Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
-from expressions.rows import UNKNOWN_HERE
-from expressions.sqltypes import PARAMETER_OIDS, REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
+from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
 from expressions.typed import Context, PyValue
-from nodes.catalog_queries.asks import asked_of, beside
+from nodes.catalog_queries.asks import beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Portal
 from nodes.clients.protocols import Client
@@ -33,22 +32,22 @@ from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
 from nodes.session.block import Block
 from nodes.session.explain import explain
+from nodes.session.explain import refuse as refuse_explained
 from nodes.session.functions.values import SessionValues
 from nodes.session.points import Points
 from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
 from nodes.sql.admission import nodes_in
 from nodes.sql.copying import FROM, TO, check_copy_to, make_copy_plan
-from nodes.sql.naming import table_of
 from nodes.sql.one_table import point_in
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan, Source, TruncatePlan
+from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SelectPlan, SeveralPlan, TruncatePlan
 from nodes.sql.readable import InPlace, in_place
-from nodes.sql.statements import Node, Statement, relations_in, writes_in_with
-from nodes.sql.writes.row_texts import Reading, source_of
+from nodes.sql.statements import Node, Statement, relations_in
+from nodes.sql.writes.questions import Described, Undescribed
+from nodes.sql.writes.source_text import Reading
 from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.refusals import Retry, checked
-from nodes.store.relay import Described
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
 from nodes.wire.oids import view_number
@@ -419,9 +418,14 @@ class PlannedStatements:
                 values = values_of(portal.oids, portal.values, (), style, now)
                 context = Context(values, now, self.known, style)
                 refuse_catalog(named)
+                refuse_explained(options, portal.statement)
+                plan = None
+                if portal.statement.kind != "select":
+                    parameters = Parameters(list(types_of(tuple(portal.oids))))
+                    plan = await self._made(transaction, portal.statement, named, parameters)
                 explained = await in_thread_if_large(
                     named.text_with(portal.statement),
-                    lambda: explain(self.env, options, portal, named, context, self.catalog.facts()),
+                    lambda: explain(self.env, portal, named, context, self.catalog.facts(), plan),
                 )
             await transaction.check()
             return explained
@@ -472,70 +476,32 @@ class PlannedStatements:
     async def _made(
         self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
     ) -> Plan:
-        """The plan of a statement that writes. PostgreSQL describes a query that the node does not understand."""
+        """The plan of a statement that writes. The store describes what the node does not understand."""
         style, make = self.variables.style, make_copy_plan if statement.kind == FROM else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
         if has_result(statement):
             await self._learn_places(named)
-        types = list(parameters.types)
-        try:
-            try:
-                return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
-            except SqlError as error:
-                if error.sqlstate not in UNKNOWN_HERE or not is_insert_of_query(statement, named):
-                    raise
+        types, answers = list(parameters.types), list[Described]()
+        functions, facts = self.env.reader.functions, self.catalog.facts(parameters=None)
+        reading = Reading(functions, tables, views, Parameters(types), style, facts)
+        while True:
             parameters.types[:] = types
-            source = await self._source(transaction, statement, named, parameters)
-            return make_plan(statement, tables, parameters, style, views=views, source=source)
+            made = partial(make, statement, tables, parameters, style, views=views, reading=reading, answers=answers)
+            try:
+                return await in_thread_if_large(text, made)
+            except Undescribed as lacking:
+                refuse_unknown(statement, parameters.count_max)
+                answers.append(await self._described(transaction, lacking, named))
+            except SqlError as error:
+                raise await self.names.explained(error, tables) from None
+
+    async def _described(self, transaction: Transaction, lacking: Undescribed, named: NamedRelations) -> Described:
+        """A part of a statement that writes, by the store."""
+        try:
+            found = await describe(self.env, transaction, lacking.place, lacking.oids, self.users_settings())
         except SqlError as error:
-            raise await self.names.explained(error, tables) from None
-
-    async def _source(
-        self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
-    ) -> Source:
-        """The query of an INSERT, described by the store. The types of its parameters are noted."""
-        relation, select = statement.node.relation, statement.node.select_stmt.select_stmt
-        table = table_of(named.tables, relation)
-        functions, style, facts = self.env.reader.functions, self.variables.style, self.catalog.facts(parameters=None)
-        reading = Reading(functions, named.tables, named.views, Parameters(list(parameters.types)), style, facts)
-        place = await in_thread_if_large(statement.text, lambda: source_of(statement, table, reading))
-        refuse_unknown(statement, parameters.count_max)
-        oids = [0 if of is UNKNOWN else of.oid for of in parameters.types]
-        found = await describe(self.env, transaction, place, oids, self.users_settings())
-        items = [] if select.HasField("larg") else [item.res_target.val for item in select.target_list]
-        listed = items if len(items) == len(found.columns) else [None] * len(found.columns)
-        columns = zip(listed, found.columns, strict=True)
-        given = [None if has_no_type(item, oids) else type_of(column) for item, column in columns]
-        parameters.types[:] = types_of(found.parameters)
-        return Source(tuple(given), tuple(use.scan for use in place.uses))
-
-
-def is_insert_of_query(statement: Statement, named: NamedRelations) -> bool:
-    """True for an INSERT whose rows are those of a query over tables and views, none of the catalog."""
-    node = statement.node
-    if statement.kind != "insert" or not node.HasField("select_stmt") or writes_in_with(node):
-        return False
-    select = node.select_stmt.select_stmt
-    is_query = not len(select.values_lists) or select.HasField("with_clause")
-    asks = [asked_of(node), *(view.asks for one in named.views.values() for view in one.reached.values())]
-    return is_query and not any(one.relations or one.functions for one in asks)
-
-
-def has_no_type(item: Node | None, oids: Sequence[int]) -> bool:
-    """True for a quoted constant, NULL or parameter without a type: it takes that of the column that it is put in."""
-    if item is None:
-        return False
-    if item.HasField("a_const"):
-        return bool(item.a_const.isnull) or item.a_const.HasField("sval")
-    return item.HasField("param_ref") and not any(oids[item.param_ref.number - 1 : item.param_ref.number])
-
-
-def type_of(column: Described) -> Type:
-    """The type of a described column. Raises 0A000 for one that no column of a table takes."""
-    found = PARAMETER_OIDS.get(column.oid)
-    if found is None:
-        raise unsupported(f'column "{column.name}" of this type in an INSERT', hint="cast it")
-    return found
+            raise await self.names.explained(lacking.explained(error), named.tables) from None
+        return Described(found.parameters, fields_of(found.columns))
 
 
 def refuse_catalog(named: NamedRelations) -> None:

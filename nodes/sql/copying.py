@@ -21,15 +21,19 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.typed import Expr, Fragment, walk
+from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.options import ALL_COLUMNS, options_of
 from nodes.copy.outgoing import CopyOut
-from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
+from nodes.sql.admission import nodes_in
+from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
 from nodes.sql.planner import Planner, make_plan
 from nodes.sql.plans import InsertPlan, Plan
 from nodes.sql.statements import Statement
+from nodes.sql.writes.assignments import ASKED, column_named
+from nodes.sql.writes.questions import Described
 from nodes.sql.writes.row_rules import rules_of
+from nodes.sql.writes.source_text import Reading
 
 Node = Any
 COPIES = FROM, TO = "copy from", "copy to"
@@ -51,54 +55,57 @@ class CopyPlanner(Planner):
             raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy to view "{node.relation.relname}"', hint=hint)
         descriptor = table_of(self.catalog, node.relation)
         options = options_of(node.options, is_from=True)
-        columns = self.copied(descriptor, node.attlist)
-        scan, scope = self._target(node, descriptor)
-        where = self._condition(node.where_clause, scope) if node.HasField("where_clause") else None
+        columns = copied(descriptor, node.attlist)
+        scan, scope = self.scope(node, descriptor)
+        where = self._condition(node, descriptor, scope) if node.HasField("where_clause") else None
         defaults = self.defaults(descriptor)
         names = [column.name for column in columns]
         copy = CopyIn(
             descriptor.name,
             columns,
             options,
-            self.forced("FORCE_NULL", options.force_null, names, descriptor),
-            self.forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
+            forced("FORCE_NULL", options.force_null, names, descriptor),
+            forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
             frozenset(place for place, c in enumerate(columns) if c.id in defaults or c.identity),
             where,
         )
         return InsertPlan(descriptor, columns, (), None, defaults, rules_of(descriptor), None, None, scan, copy=copy)
 
-    def _condition(self, node: Node, scope: Scope) -> Expr:
+    def _condition(self, node: Node, descriptor: Descriptor, scope: Scope) -> Expr:
         """WHERE: which rows are kept. It reads the row and nothing else."""
-        condition = self.analyzer.condition(node, scope, "WHERE")
-        if any(isinstance(part, Fragment) and part.is_query for part in walk(condition)):
+        if any(part.DESCRIPTOR.name == "SubLink" for part in nodes_in(node.where_clause)):
             raise SqlError(FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition")
-        return condition
+        found = self.local_condition(node.where_clause, scope)
+        if found is None:
+            self.questions(node, descriptor).kept()
+        return found or ASKED
 
-    def copied(self, descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
-        if not len(names):
-            return descriptor.public_columns
-        columns: list[Column] = []
-        for item in names:
-            column = self.column(descriptor, item.string.sval, -1)
-            if column in columns:
-                raise SqlError(DUPLICATE_COLUMN, f'column "{column.name}" specified more than once')
-            columns.append(column)
-        return tuple(columns)
 
-    def forced(
-        self, option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor
-    ) -> frozenset[int]:
-        """The places of the columns that an option names."""
-        if ALL_COLUMNS in wanted:
-            return frozenset(range(len(names)))
-        places = set()
-        for name in wanted:
-            if name in names:
-                places.add(names.index(name))
-                continue
-            self.column(descriptor, name, -1)
-            raise SqlError(INVALID_COLUMN_REFERENCE, f'{option} column "{name}" not referenced by COPY')
-        return frozenset(places)
+def copied(descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
+    """The columns that COPY names, or all."""
+    if not len(names):
+        return descriptor.public_columns
+    columns: list[Column] = []
+    for item in names:
+        column = column_named(descriptor, item.string.sval, -1)
+        if column in columns:
+            raise SqlError(DUPLICATE_COLUMN, f'column "{column.name}" specified more than once')
+        columns.append(column)
+    return tuple(columns)
+
+
+def forced(option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor) -> frozenset[int]:
+    """The places of the columns that an option names."""
+    if ALL_COLUMNS in wanted:
+        return frozenset(range(len(names)))
+    places = set()
+    for name in wanted:
+        if name in names:
+            places.add(names.index(name))
+            continue
+        column_named(descriptor, name, -1)
+        raise SqlError(INVALID_COLUMN_REFERENCE, f'{option} column "{name}" not referenced by COPY')
+    return frozenset(places)
 
 
 def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[str, ViewInUse]) -> None:
@@ -113,14 +120,13 @@ def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[s
             raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
         options_of(node.options, is_from=False)
         return
-    planner = CopyPlanner(tables, Parameters(), views=views)
-    if planner.is_view(node.relation):
+    if node.relation.relname in views and node.relation.schemaname in SCHEMAS:
         hint = "Try the COPY (SELECT ...) TO variant."
         raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
     descriptor = table_of(tables, node.relation)
     options = options_of(node.options, is_from=False)
-    names = [column.name for column in planner.copied(descriptor, node.attlist)]
-    planner.forced("FORCE_QUOTE", options.force_quote, names, descriptor)
+    names = [column.name for column in copied(descriptor, node.attlist)]
+    forced("FORCE_QUOTE", options.force_quote, names, descriptor)
 
 
 def copy_out(node: Node, names: Sequence[str]) -> CopyOut:
@@ -149,6 +155,8 @@ def make_copy_plan(
     parameters: Parameters,
     style: TimeStyle = PLAIN,
     views: Mapping[str, ViewInUse] = NO_VIEWS,
+    reading: Reading | None = None,
+    answers: Sequence[Described] = (),
 ) -> Plan:
-    """The plan of a COPY FROM for these versions."""
-    return make_plan(statement, catalog, parameters, style, CopyPlanner, views)
+    """The plan of a COPY FROM for these versions. Raises `Undescribed` as `make_plan` does."""
+    return make_plan(statement, catalog, parameters, style, CopyPlanner, views, reading, answers)

@@ -1,7 +1,7 @@
 """Plans of statements, once their tables are known: made from the parse tree under one version of each table.
 
-A plan holds typed expressions and no data, so it serves every execution of its text until a table has
-another version. Assignments are checked here (types, names, states); values are checked where rows are made.
+A plan holds names, types and no data, so it serves every execution of its text until a table has another version. What
+is not understood here the store describes: `make_plan` raises `Undescribed`, and is called again with its answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, 
 from expressions.sqltypes import TEXT, UNKNOWN, Type
 from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
 from nodes.sql.one_table import one_table
-from nodes.sql.plans import Plan, QueryPlan, Source, TruncatePlan, WritingPlan
-from nodes.sql.queries.with_queries import Known
+from nodes.sql.plans import Plan, QueryPlan, TruncatePlan, WritingPlan
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.merges import Merges
+from nodes.sql.writes.questions import Asked, Described, columns_of
 from nodes.sql.writes.several import several
-from nodes.wire.columns import Columns
+from nodes.sql.writes.source_text import Reading, Within
 
 Node = Any
 
@@ -33,24 +33,28 @@ class Planner(Merges):
 
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
-            return several(kind, node, self._part, self.views)
+            return several(self.statement, self._part, self._query, self.views)
         return self._plan(kind, node)
 
-    def _part(self, kind: str, node: Node, known: dict[str, Known]) -> QueryPlan | WritingPlan:
+    def _part(self, kind: str, node: Node, within: Within) -> WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""
-        planner = Planner(self.catalog, self.parameters, self.style, self.views)
-        planner.selects.extent = self.selects.extent
-        planner.selects.named.levels.append(dict(known))
-        plan = planner.plan(kind, node)
-        assert isinstance(plan, QueryPlan | WritingPlan)
+        planner = Planner(
+            self.catalog, self.parameters, self.style, self.views, self.statement, self.reading, self.asked, within
+        )
+        plan = planner._plan(kind, node)
+        assert isinstance(plan, WritingPlan)
         return plan
+
+    def _query(self, within: Within, first: int, descriptor: Descriptor) -> QueryPlan:
+        """The SELECT behind others in a WITH, from a word on."""
+        self.within = within
+        answer = self.questions(self.statement.node, descriptor).query(first)
+        return QueryPlan(answer.scans, answer.outputs, columns_of(answer.outputs, self.style))
 
     def _plan(self, kind: str, node: Node) -> Plan:
         match kind:
             case "select":
                 return one_table(node, self.catalog, self.parameters, self.style)
-            case "writing select":
-                return self.query(node)
             case "insert":
                 return self.insert(node)
             case "update":
@@ -62,10 +66,6 @@ class Planner(Merges):
             case "truncate":
                 return self.truncate(node)
         raise unsupported(kind)
-
-    def query(self, node: Node) -> QueryPlan:
-        query = self.selects.shown(self.selects.query(node))
-        return QueryPlan(tuple(self.analyzer.scans), query.outputs, Columns(query.outputs, self.style))
 
     def truncate(self, node: Node) -> TruncatePlan:
         if pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE":
@@ -83,9 +83,13 @@ def make_plan(
     style: TimeStyle = PLAIN,
     planner: type[Planner] = Planner,
     views: Mapping[str, ViewInUse] = NO_VIEWS,
-    source: Source | None = None,
+    reading: Reading | None = None,
+    answers: Sequence[Described] = (),
 ) -> Plan:
-    """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
+    """The statement's plan for these versions; kept with the statement. `parameters` get their types.
+
+    Raises `Undescribed` for a text that the store has to describe; `answers` are its answers so far.
+    """
     versions = tuple([(d.table_id, d.version) for d in catalog.values()])
     key: tuple[Any, ...] = (versions, tuple([t.name for t in parameters.types]), style)
     if views:
@@ -95,7 +99,9 @@ def make_plan(
         plan, types = known
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
-    plan = planner(catalog, parameters, style, views, source).plan(statement.kind, statement.node)
+    reading = reading or Reading(None, catalog, views, Parameters(), style)
+    asked = Asked(parameters, iter(answers))
+    plan = planner(catalog, parameters, style, views, statement, reading, asked).plan(statement.kind, statement.node)
     if UNKNOWN in parameters.types:
         refuse_unnamed(statement, parameters.types)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]

@@ -7,7 +7,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
 from expressions.analysis.scopes import Scan
 from expressions.sqltypes import Type
-from expressions.typed import Expr
+from expressions.typed import ColumnRef, Expr
 from nodes.copy.incoming import CopyIn
 from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns, Output
@@ -25,12 +25,15 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Returning:
-    """RETURNING: all that it shows, by the columns of a row that is written and of those beside it."""
+    """RETURNING: its columns, and those of a row that is written, and of others beside it, that it names."""
 
-    targets: tuple[Expr, ...]
     columns: Columns
-    widths: tuple[int, ...] = ()
-    """How many targets each item stands for: * for several."""
+    plain: tuple[ColumnRef, ...] | None
+    """What it shows, where that is columns of the row alone; else PostgreSQL computes it."""
+    own: frozenset[ColumnId] = frozenset()
+    """The columns of the row that it names."""
+    stars: tuple[tuple[tuple[str, str], ...] | None, ...] = ()
+    """For each item the columns that * stands for, by the names of their relations and their own; None: no star."""
     beside: tuple[Beside, ...] = ()
 
 
@@ -53,17 +56,6 @@ class QueryPlan:
     scans: tuple[Scan, ...]
     outputs: tuple[Output, ...]
     columns: Columns
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The query of an INSERT as PostgreSQL describes it: the types of its columns, and its tables.
-
-    A constant or parameter of no type of its own is None: it takes the column's.
-    """
-
-    types: tuple[Type | None, ...]
-    scans: tuple[Scan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +96,9 @@ class UpdatePlan:
     returning: Returning | None
     is_joined: bool = False
     """Other tables have a say in which rows, or what they get."""
-    looked_up: tuple[ColumnId, ...] = ()
-    """Columns that equal what the other tables have: where these rows are few, they say which keys are read."""
+    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
+    """Columns that equal what the other tables have, of these types: where these rows are few, they say which keys are
+    read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +110,9 @@ class DeletePlan:
     returning: Returning | None
     is_joined: bool = False
     """Other tables have a say in which rows, or what they get."""
-    looked_up: tuple[ColumnId, ...] = ()
-    """Columns that equal what the other tables have: where these rows are few, they say which keys are read."""
+    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
+    """Columns that equal what the other tables have, of these types: where these rows are few, they say which keys are
+    read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +136,7 @@ class MergePlan:
     returning: Returning | None
     source_names: tuple[str, ...] = ()
     """The relations of its source, as the statement calls them."""
-    on: tuple[Expr, ...] = ()
-    looked_up: tuple[ColumnId, ...] = ()
+    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
 
     def words(self) -> frozenset[str]:
         return frozenset(action.word for action in self.actions)

@@ -28,7 +28,8 @@ from nodes.execution.ways import way_of
 from nodes.sql.conditions.access_paths import Access, looked_up
 from nodes.sql.conditions.predicates import VALUES_MAX
 from nodes.sql.plans import SeveralPlan, WritingPlan
-from nodes.sql.writes.row_texts import Reading, SeveralTexts, Text, Texts, texts_of
+from nodes.sql.writes.row_texts import SeveralTexts, Text, Texts, texts_of
+from nodes.sql.writes.source_text import Reading
 from nodes.sql.writes.typed import CUT, Given
 from nodes.store.pipeline import BINARY, TEXT, int8
 from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay, Row

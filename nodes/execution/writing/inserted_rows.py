@@ -114,7 +114,7 @@ async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Seque
 async def _default_values(work: Writing, default: Expr | None, count: int, text: Text | None) -> list[PyValue]:
     if default is None:
         return [None] * count
-    times = count if is_volatile(default) else 1
+    times = count if text is not None or is_volatile(default) else 1
     if text is not None:
         values = await work.asks.defaults(work.transaction, work.context, text, times)
     else:

@@ -6,7 +6,6 @@ refused (21000); one that is only left alone by one of them is not.
 
 from collections.abc import Sequence
 
-from catalog.elements import ColumnId
 from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.typed import PyValue
 from nodes.execution.held_rows import bytes_of
@@ -51,7 +50,7 @@ async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
             shown.append(row)
             continue
         beside = {one.number: value for one, value in zip(plan.returning.beside, answer, strict=False)}
-        shown.append({**row, **beside, ColumnId(ACTION.column_id): action.word})
+        shown.append({**row, **beside, ACTION: action.word})
     return shown
 
 

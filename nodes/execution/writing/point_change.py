@@ -26,7 +26,6 @@ from nodes.execution.writing.unread import is_about_one_row, is_key_alone
 from nodes.execution.writing.writer import commands_of
 from nodes.sql.plans import DeletePlan, Plan, Returning, UpdatePlan
 from nodes.sql.writes.row_rules import Rules
-from nodes.sql.writes.row_texts import are_plain
 from nodes.store.pipeline import Command, bytea_array
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
@@ -138,8 +137,8 @@ class PointChange:
     def _answer(self, values: Mapping[ColumnId, PyValue], context: Context) -> Row | None:
         if self.returning is None:
             return None
-        targets, writers = self.returning.targets, self.returning.columns.writers(context.formats)
-        return [write(evaluate(target, values, context)) for target, write in zip(targets, writers, strict=True)]
+        shown, writers = self.returning.plain or (), self.returning.columns.writers(context.formats)
+        return [write(values[ColumnId(ref.column_id)]) for ref, write in zip(shown, writers, strict=True)]
 
 
 def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
@@ -149,7 +148,7 @@ def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
         return False
     if not is_simple(plan.where) or sets(plan.where) or arrays_of(descriptor.public_columns):
         return False
-    if plan.returning is not None and not are_plain(plan.returning.targets):
+    if plan.returning is not None and plan.returning.plain is None:
         return False
     if isinstance(plan, DeletePlan):
         return True

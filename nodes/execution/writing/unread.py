@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
 from expressions.errors import SqlError
-from expressions.typed import Context, PyValue, evaluate, is_constant
+from expressions.typed import Context, PyValue, evaluate, is_constant, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import in_thread
 from nodes.execution.point_read import sets
@@ -62,7 +62,7 @@ def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
 
 def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if one row is named by its key, in a table at rest, and no row of another table has a say in it."""
-    is_by_key = plan.scan.pinned_key is not None and plan.where is not None
+    is_by_key = plan.scan.pinned_key is not None and plan.where is not None and is_simple(plan.where)
     is_alone = not plan.is_joined and not enforced_by(plan)
     return is_by_key and is_alone and plan.descriptor.fact(is_at_rest)
 

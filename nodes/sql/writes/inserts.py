@@ -8,67 +8,105 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
-from expressions.functions import allowed
 from expressions.rows import compiled, is_local
 from expressions.sqltypes import OF_SQL_TYPE
-from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
+from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import Conflict, InsertPlan, QueryPlan
-from nodes.sql.queries.query import Parts, Query
 from nodes.sql.statements import functions_in
-from nodes.sql.writes.assignments import Assignments, is_default
+from nodes.sql.writes.assignments import ASKED, Assignments, column_named, is_default
 from nodes.sql.writes.identity import overridden
+from nodes.sql.writes.questions import Questions, place_of, refuse_type
 from nodes.sql.writes.row_rules import rules_of
 from nodes.wire.columns import Columns
 
 Node = Any
+Rows = list[tuple[Expr | None, ...]]
 
 EXCLUDED = 999_999
 """The relation number of `excluded` in ON CONFLICT."""
+OF_ROWS = frozenset({
+    "unnest", "generate_subscripts", "generate_series", "string_to_table", "regexp_split_to_table", "regexp_matches",
+    "json_array_elements", "json_array_elements_text", "json_object_keys", "jsonb_array_elements",
+    "jsonb_array_elements_text", "jsonb_object_keys",
+})  # fmt: skip
+"""Functions that give rows: one row of VALUES with one of them is a query."""
 
 
 class Inserts(Assignments):
     """Makes the plan of an INSERT."""
 
     def insert(self, node: Node) -> InsertPlan:
-        if self.source is not None:
-            return self._insert(node, ())
-        with self.selects.queries_before(node) as before:
-            return self._insert(node, before)
-
-    def _insert(self, node: Node, before: Parts) -> InsertPlan:
         descriptor = self.written(node.relation, "insert into")
         columns = self.listed_columns(node.cols, descriptor)
-        rows: list[tuple[Expr | None, ...]] = []
-        source, given = None, _query_of(node.select_stmt.select_stmt)
+        given = _query_of(node.select_stmt.select_stmt)
+        is_query = node.HasField("select_stmt") and (not len(given.values_lists) or given.HasField("with_clause"))
+        items = [] if is_query else [list(item.list.items) for item in given.values_lists]
+        if items:
+            columns = counted(items, columns, node.cols)
         if not node.HasField("select_stmt"):
-            rows, columns = [()], ()
-        elif len(given.values_lists) and not given.HasField("with_clause"):
-            rows = [self.given_row(item.list.items, columns, node.cols, Scope()) for item in given.values_lists]
-            if len({len(row) for row in rows}) > 1:
-                raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
-            columns = columns[: len(rows[0])]
-        else:
-            source, columns = self._insert_source(node, given, columns, before)
-        rows = overridden(node, columns, rows, has_source=source is not None)
-        scan, scope = self._target(node, descriptor)
-        conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
-        defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
-        is_local = all(e is None or is_simple(e) for row in rows for e in row)
+            items, columns = [[]], ()
+        returns = node.HasField("returning_clause")
+        plain = self.plain_returning(node, descriptor) if returns else None
+        rows, conflict = self._rows(items, columns), self._conflict(node, descriptor)
+        scan, _ = self.scope(node, descriptor)
+        defaults, rules = self.defaults(descriptor), rules_of(descriptor)
+        is_known = not is_query and all(e is not ASKED for row in rows for e in row) and not _asks(conflict)
+        if is_known and (plain is not None or not returns):
+            self.settle()
+            rows = overridden(node, columns, rows, has_source=False)
+            return InsertPlan(
+                descriptor, columns, tuple(rows), None, defaults, rules, conflict, plain, scan, None, True
+            )
+        questions, source = self.questions(node, descriptor), None
+        if is_query:
+            source, columns = self._source(node, columns, questions)
+        elif not is_known:
+            self._ask_values(questions, items, columns)
+        if conflict is not None and conflict.assignments is not None:
+            self._ask_conflict(questions, node, descriptor)
+        returning = self.returning(node, descriptor, questions)
+        self.begin()
+        rows, conflict = self._rows(items, columns), self._conflict(node, descriptor)
+        rows = overridden(node, columns, rows, has_source=is_query)
+        is_here = not is_query and all(e is not ASKED for row in rows for e in row)
         return InsertPlan(
-            descriptor,
-            columns,
-            tuple(rows),
-            source,
-            defaults,
-            rules,
-            conflict,
-            returning,
-            scan,
-            None,
-            is_local,
+            descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan, None, is_here
         )
+
+    def _rows(self, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> Rows:
+        """Rows of VALUES; None where one says DEFAULT."""
+        return [
+            tuple(None if is_default(n) else self.local(n, c, Scope()) for n, c in zip(row, columns, strict=True))
+            for row in items
+        ]
+
+    def _ask_values(self, questions: Questions, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> None:
+        """Asks of values that are not constants."""
+        asked = []
+        for row, words in zip(items, questions.rows_of_values(), strict=True):
+            for node, pieces, column in zip(row, words, columns, strict=True):
+                if pieces is not None and not isinstance(self.local(node, column, Scope()), Literal):
+                    asked.append((column, pieces, node))
+        questions.values(asked)
+
+    def _source(
+        self, node: Node, columns: Sequence[Column], questions: Questions
+    ) -> tuple[QueryPlan, tuple[Column, ...]]:
+        """The query, whose columns have types that can be assigned."""
+        answer, found = questions.source(columns)
+        filled = _filled(node, columns, [place for _, place in found])
+        for column, (of, place) in zip(filled, found, strict=True):
+            refuse_type(column, of, place)
+        return QueryPlan(answer.scans, answer.outputs, Columns()), filled
+
+    def _ask_conflict(self, questions: Questions, node: Node, descriptor: Descriptor) -> None:
+        targets = node.on_conflict_clause.target_list
+        columns = self.set_columns(targets, descriptor)
+        values, condition = questions.set_by_conflict()
+        given = [(column, value, one) for (column, one), (_, value) in zip(columns, values, strict=True)]
+        questions.set_by_conflict_of(given, condition)
 
     def listed_columns(self, listed: Sequence[Node], descriptor: Descriptor) -> tuple[Column, ...]:
         """The columns that an INSERT gives values: those that it lists, or all."""
@@ -78,7 +116,7 @@ class Inserts(Assignments):
         for item in listed:
             if len(item.res_target.indirection):
                 raise unsupported("a part of a column", item.res_target.location)
-            column = self.column(descriptor, item.res_target.name, item.res_target.location)
+            column = column_named(descriptor, item.res_target.name, item.res_target.location)
             if column in columns:
                 raise SqlError(
                     DUPLICATE_COLUMN, f'column "{column.name}" specified more than once', item.res_target.location
@@ -86,43 +124,11 @@ class Inserts(Assignments):
             columns.append(column)
         return tuple(columns)
 
-    def given_row(
-        self, items: Sequence[Node], columns: Sequence[Column], listed: Sequence[Node], scope: Scope
-    ) -> tuple[Expr | None, ...]:
-        """The values of one row of VALUES, for the first of these columns; None where it says DEFAULT."""
-        if len(items) > len(columns):
-            place = _place(items[len(columns)])
-            raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", place)
-        if len(items) < len(columns) and len(listed):
-            place = listed[len(items)].res_target.location
-            raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
-        return tuple(
-            self._assigned(item, column, scope, "VALUES") for item, column in zip(items, columns, strict=False)
-        )
-
-    def _insert_source(
-        self, node: Node, given: Node, columns: tuple[Column, ...], before: Parts
-    ) -> tuple[QueryPlan, tuple[Column, ...]]:
-        if self.source is not None:
-            places = _places(given, len(self.source.types))
-            columns = _filled(node, columns, places)
-            for column, of, place in zip(columns, self.source.types, places, strict=True):
-                if of is not None:
-                    self._refuse_type(column, of, place)
-            return QueryPlan(self.source.scans, (), Columns()), columns
-        query = self.selects.query(given, loose=True)
-        places = _places(given, len(query.outputs))
-        columns = _filled(node, columns, places)
-        query = query.settled([OF_SQL_TYPE[c.type] for c in columns], self.analyzer.coerce)
-        for column, output, place in zip(columns, query.outputs, places, strict=True):
-            self._refuse_type(column, output.type, place)
-        if before:
-            shown = ", ".join(f"s.o{place}" for place in range(len(columns)))
-            query = Query((*before, f"SELECT {shown} FROM (", *query.parts, ") AS s"), query.outputs)
-        return QueryPlan(tuple(self.analyzer.scans), query.outputs, Columns()), columns
-
-    def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:
-        clause = node.on_conflict_clause
+    def _conflict(self, node: Node, descriptor: Descriptor) -> Conflict | None:
+        """ON CONFLICT; what it sets is understood here where that is columns and constants, and all rows get it."""
+        if not node.HasField("on_conflict_clause"):
+            return None
+        clause, (_, target) = node.on_conflict_clause, self.scope(node, descriptor)
         is_primary, index = self._arbiter(clause, descriptor, target)
         if clause.action == 2:  # DO NOTHING
             return Conflict(is_primary, index, None, None)
@@ -134,10 +140,12 @@ class Inserts(Assignments):
             for c in descriptor.public_columns
         }
         scope = Scope(None, [*target.relations, Relation(EXCLUDED, "excluded", proposed)])
-        assignments = self._assignments(clause.target_list, descriptor, scope)
-        has_where = clause.HasField("where_clause")
-        where = self.analyzer.condition(clause.where_clause, scope, "WHERE") if has_where else None
-        return Conflict(is_primary, index, assignments, where)
+        columns = self.set_columns(clause.target_list, descriptor)
+        found = self.local_values(columns, clause.target_list, descriptor, scope)
+        is_plain = all(isinstance(value, ColumnRef | Literal | Parameter) for value in found.values())
+        if clause.HasField("where_clause") or not is_plain:
+            found = dict.fromkeys(found, ASKED)
+        return Conflict(is_primary, index, found, ASKED if clause.HasField("where_clause") else None)
 
     def _arbiter(self, clause: Node, descriptor: Descriptor, target: Scope) -> tuple[bool, Index | None]:
         """The uniqueness that ON CONFLICT means: (the primary key, an index); neither is any."""
@@ -153,7 +161,7 @@ class Inserts(Assignments):
                 raise SqlError("42704", message, clause.infer.location)
             return False, found
         names = {item.index_elem.name for item in clause.infer.index_elems}
-        ids = {self.column(descriptor, name, clause.infer.location).id for name in names}
+        ids = {column_named(descriptor, name, clause.infer.location).id for name in names}
         if ids == set(descriptor.primary_key):
             return True, None
         conditions = self._arbiter_conditions(clause.infer, descriptor, target)
@@ -168,11 +176,30 @@ class Inserts(Assignments):
         if not infer.HasField("where_clause"):
             return []
         scope = Scope(None, [replace(target.relations[0], name=descriptor.name)])
-        found = conjuncts(self.analyzer.condition(infer.where_clause, scope, "WHERE"))
+        condition = self.local_condition(infer.where_clause, scope)
+        found = [] if condition is None else conjuncts(condition)
         return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
 
 
-def _filled(node: Node, columns: tuple[Column, ...], places: Sequence[int]) -> tuple[Column, ...]:
+def _asks(conflict: Conflict | None) -> bool:
+    return conflict is not None and ASKED in (conflict.assignments or {}).values()
+
+
+def counted(items: Sequence[Sequence[Node]], columns: tuple[Column, ...], listed: Sequence[Node]) -> tuple[Column, ...]:
+    """The columns that rows of VALUES fill. Raises 42601 for too many or too few values."""
+    if len({len(row) for row in items}) > 1:
+        raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+    count = len(items[0])
+    if count > len(columns):
+        place = place_of(items[0][len(columns)])
+        raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", place)
+    if count < len(columns) and len(listed):
+        place = listed[count].res_target.location
+        raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
+    return columns[:count]
+
+
+def _filled(node: Node, columns: Sequence[Column], places: Sequence[int]) -> tuple[Column, ...]:
     """The columns that a query fills whose own stand at these places. Raises 42601 for too many or too few."""
     count = len(places)
     if count > len(columns):
@@ -180,13 +207,7 @@ def _filled(node: Node, columns: tuple[Column, ...], places: Sequence[int]) -> t
     if count < len(columns) and len(node.cols):
         place = node.cols[count].res_target.location
         raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
-    return columns[:count]
-
-
-def _places(query: Node, count: int) -> list[int]:
-    """Where the expressions of a query's columns stand; -1 for each where one item is several, or there are queries."""
-    items = [] if query.HasField("larg") else query.target_list
-    return [_place(item.res_target.val) for item in items] if len(items) == count else [-1] * count
+    return tuple(columns[:count])
 
 
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
@@ -200,7 +221,7 @@ def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]
 
 def _query_of(given: Node) -> Node:
     """The query of an INSERT. One row of VALUES with a function that gives rows is a SELECT of its values."""
-    if len(given.values_lists) != 1 or given.HasField("with_clause") or not allowed.SETS.keys() & functions_in(given):
+    if len(given.values_lists) != 1 or given.HasField("with_clause") or not OF_ROWS & functions_in(given):
         return given
     items = given.values_lists[0].list.items
     if any(is_default(item) for item in items):
@@ -209,8 +230,3 @@ def _query_of(given: Node) -> Node:
     for item in items:
         query.target_list.add().res_target.val.CopyFrom(item)
     return query
-
-
-def _place(node: Node) -> int:
-    kind = node.WhichOneof("node")
-    return int(getattr(getattr(node, kind), "location", -1)) if kind else -1

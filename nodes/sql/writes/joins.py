@@ -6,65 +6,113 @@ u.id of the rows of u with c are gathered first; when they are few, only rows of
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from catalog.elements import ColumnId
-from expressions.analysis.scopes import Scan
+from postgast import pg_query_pb2 as pb
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
 from expressions.functions.volatile import VOLATILE
-from expressions.sqltypes import BOOL, BYTEA, DATE, INTEGERS, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR
-from expressions.typed import Call, ColumnRef, Expr, has_query_text, walk
-from nodes.sql.conditions.predicates import column_of
+from expressions.sqltypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    INTEGERS,
+    NUMERIC,
+    OF_SQL_TYPE,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+    Type,
+)
+from nodes.sql.admission import nodes_in
 from nodes.sql.naming import ViewInUse
 from nodes.sql.statements import functions_in, parse
+from nodes.sql.writes.others import named_in
+from nodes.sql.writes.pieces import Clauses, Slice
 
 Node = Any
-CHANGING = VOLATILE | {"nextval", "timeofday", "clock_timestamp", "statement_timestamp"}
+CHANGING = VOLATILE | {"nextval", "timeofday", "statement_timestamp"}
 LOOKED_UP = (BOOL, BYTEA, DATE, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR)
 
 
-def looked_up(
-    node: Node, views: Mapping[str, ViewInUse], scan: Scan, conditions: Sequence[Expr]
-) -> tuple[ColumnId, ...]:
-    """The columns that the conditions compare with other tables.
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One of the conditions that AND joins. `column` is one of the written table that equals `other`."""
 
-    None where no key and no index begins with one, or where something may have another value each time it is asked.
-    """
+    text: Slice
+    is_of_written: bool
+    column: Column | None = None
+    other: Slice | None = None
+    node: Node = None
+    """Of `other`."""
+
+
+def conditions_in(
+    clauses: Clauses, words: tuple[int, int], condition: Node, descriptor: Descriptor, alias: str
+) -> list[Condition]:
+    """The conditions in these words; none where it does not show where each stands."""
+    is_and = condition.HasField("bool_expr") and condition.bool_expr.boolop == pb.AND_EXPR
+    nodes, parts = list(condition.bool_expr.args) if is_and else [condition], clauses.conjuncts(*words)
+    if len(nodes) != len(parts):
+        return []
+    columns = {column.name: column for column in descriptor.public_columns}
+    return [_condition(clauses, *part, node, columns, alias) for part, node in zip(parts, nodes, strict=True)]
+
+
+def _condition(
+    clauses: Clauses, first: int, end: int, node: Node, columns: Mapping[str, Column], alias: str
+) -> Condition:
+    text, is_of_written = clauses.slice(first, end), bool(named_in([node], alias, columns))
+    equals = [place for place, word in clauses.outside(first, end) if word == "="]
+    compared = node.a_expr if node.HasField("a_expr") and node.a_expr.kind == pb.AEXPR_OP else None
+    if not is_of_written or compared is None or compared.name[-1].string.sval != "=" or len(equals) != 1:
+        return Condition(text, is_of_written)
+    sides = ((compared.lexpr, first, equals[0]), (compared.rexpr, equals[0] + 1, end))
+    for (mine, _, _), (other, start, stop) in (sides, sides[::-1]):
+        column = _column_of(mine, columns, alias)
+        is_query = any(one.DESCRIPTOR.name == "SubLink" for one in nodes_in(other))
+        if column is not None and not is_query and not named_in([other], alias, columns):
+            return Condition(text, is_of_written, column, clauses.slice(start, stop), other)
+    return Condition(text, is_of_written)
+
+
+def _column_of(node: Node, columns: Mapping[str, Column], alias: str) -> Column | None:
+    if not node.HasField("column_ref"):
+        return None
+    parts = [part.string.sval for part in node.column_ref.fields]
+    return columns.get(parts[-1]) if len(parts) == 1 or parts[-2] == alias else None
+
+
+def is_the_same_again(node: Node, views: Mapping[str, ViewInUse]) -> bool:
+    """False where something may have another value each time it is asked."""
     called = functions_in(node)
     for view in views.values():
         for one in view.reached.values():
             called |= functions_in(parse(one.definition.query)[0].node)
-    if not called.isdisjoint(CHANGING):
-        return ()
-    pairs = [pair for condition in conditions if (pair := column_compared(condition, scan)) is not None]
-    found = tuple(dict.fromkeys(column for column, _ in pairs))
-    return found if any(first in found for first in leading_columns(scan)) else ()
+    return called.isdisjoint(CHANGING)
 
 
-def names(expr: Expr, scan: Scan) -> bool:
-    """True if the expression says anything of the table that is written."""
-    return any(isinstance(part, ColumnRef) and part.relation == scan.number for part in walk(expr))
+def looked_up(descriptor: Descriptor, compared: Sequence[tuple[Column, Type]]) -> tuple[tuple[ColumnId, Type], ...]:
+    """The columns that are compared with values of these types, as far as keys can be made of those.
+
+    None where no key and no index begins with one.
+    """
+    found: dict[ColumnId, Type] = {}
+    for column, of in compared:
+        if _is_key_of(column, of):
+            found.setdefault(column.id, of)
+    leading = [descriptor.primary_key[0], *(index.columns[0].column for index in descriptor.public_indexes)]
+    return tuple(found.items()) if any(first in found for first in leading) else ()
 
 
-def column_compared(condition: Expr, scan: Scan) -> tuple[ColumnId, Expr] | None:
-    """A column of the written table, and the expression over the other tables that it equals."""
-    if not isinstance(condition, Call) or condition.name != "=":
-        return None
-    for side, other in (condition.args, reversed(condition.args)):
-        column = column_of(side)
-        if column is None or column.relation != scan.number or names(other, scan) or has_query_text(other):
-            continue
-        if _is_key_of(column, other):
-            return ColumnId(column.column_id), other
-    return None
-
-
-def _is_key_of(column: ColumnRef, other: Expr) -> bool:
-    """True if values of the expression are values of the column, and equal ones have one key."""
-    if column.type in INTEGERS:
-        return other.type in INTEGERS
-    return column.type in LOOKED_UP and other.type in (column.type, TEXT if column.type is VARCHAR else column.type)
-
-
-def leading_columns(scan: Scan) -> list[ColumnId]:
-    """The first columns of the primary key and of the indexes."""
-    return [scan.descriptor.primary_key[0], *(index.columns[0].column for index in scan.descriptor.public_indexes)]
+def _is_key_of(column: Column, of: Type) -> bool:
+    """True if values of the type are values of the column, and equal ones have one key."""
+    own = OF_SQL_TYPE[column.type]
+    if own in INTEGERS:
+        return of in INTEGERS
+    return own in LOOKED_UP and of in (own, TEXT if own is VARCHAR else own)

@@ -57,6 +57,8 @@ class PartOfArray:
     bounds: tuple[Pieces, ...]
     is_slice: bool
     value: Pieces
+    has_first: bool = False
+    has_last: bool = False
 
 
 SetTo = Pieces | PartOfArray | None
@@ -160,14 +162,6 @@ class Clauses:
                 cuts.append(place)
         return list(zip([first, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True))
 
-    def comparisons(self, first: int, end: int) -> int:
-        """The conditions that this part of one is analysed as: BETWEEN is two."""
-        words = self.words
-        for place, word in self.outside(first, end):
-            if word == "between":
-                return 1 if words[place - 1] == "not" or words[place + 1] == "symmetric" else 2
-        return 1
-
     def back(self, place: int, word: str) -> int:
         """The last such word before a place; -1 where there is none."""
         while place >= 0 and self.words[place] != word:
@@ -198,24 +192,21 @@ class Written:
             return self.end
         return self.clauses.next(self.target, self.end, "returning")
 
-    def shown(self) -> list[Pieces | None]:
-        """The items of RETURNING, without their names; None for a star."""
-        clauses, found = self.clauses, list[Pieces | None]()
+    def shown(self) -> Iterator[tuple[int, int]]:
+        """The words of the items of RETURNING, without their names."""
+        clauses = self.clauses
         parts = clauses.split(self.returning + 1, self.end)
         for (first, end), item in zip(parts, self.node.returning_clause.exprs, strict=True):
-            if item.res_target.name:
-                end -= 2 if clauses.words[end - 2] == "as" else 1
-            is_star = clauses.words[end - 1] == "*" and (end - first == 1 or clauses.words[end - 2] == ".")
-            found.append(None if is_star else tuple(self._with_action(first, end)))
-        return found
+            without = 0 if not item.res_target.name else 2 if clauses.words[end - 2] == "as" else 1
+            yield first, end - without
 
-    def _with_action(self, first: int, end: int) -> Iterator[Piece]:
-        """An expression, in which merge_action() is a column."""
-        for place in range(first, end):
+    def with_action(self, first: int, end: int, action: str = MERGE_ACTION) -> Iterator[Piece]:
+        """An expression, in which merge_action() of a MERGE is a column."""
+        for place in range(first, end) if self.node.DESCRIPTOR.name == "MergeStmt" else ():
             if self.clauses.words[place] == "merge_action" and self.clauses.words[place + 1] == "(":
                 if place > first:
                     yield self.clauses.slice(first, place)
-                yield MERGE_ACTION
+                yield action
                 first = place + 3
         if first < end:
             yield self.clauses.slice(first, end)
@@ -265,7 +256,8 @@ class Written:
         colon = self.clauses.next(first + 1, end - 1, ":")
         is_slice = target.indirection[0].a_indices.is_slice
         parts = [(first + 1, colon), (colon + 1, end - 1)]
-        return PartOfArray(tuple((self.clauses.slice(*part),) for part in parts if part[0] < part[1]), is_slice, value)
+        bounds = tuple((self.clauses.slice(*part),) for part in parts if part[0] < part[1])
+        return PartOfArray(bounds, is_slice, value, *(begin < stop for begin, stop in parts))
 
     def query_of_table(self) -> Pieces:
         """The query of CREATE TABLE AS or SELECT INTO; nothing for another statement."""

@@ -9,39 +9,115 @@ So a query of WITH is worked out in each part that names it. Those are all of on
 part writes; one whose value would not be the same each time is refused.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from postgast import walk
 
+from catalog.descriptor import Descriptor
 from catalog.elements import TableId
-from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
+from catalog.text.sql_names import quoted
+from catalog.values.types import type_name
+from expressions.errors import DUPLICATE_ALIAS, INVALID_COLUMN_REFERENCE, SqlError, unsupported
 from expressions.functions.volatile import VOLATILE
-from expressions.sqltypes import NAMED
+from expressions.sqltypes import length_of_modifier
+from nodes.sql.extent import Extent
 from nodes.sql.naming import ViewInUse
 from nodes.sql.plans import Part, QueryPlan, SeveralPlan, WritingPlan
-from nodes.sql.queries.from_clause import renamed
-from nodes.sql.queries.with_queries import Known
-from nodes.sql.statements import parse, writes_in_with
+from nodes.sql.statements import Statement, parse, relations_in, writes_in_with
+from nodes.sql.writes.pieces import VERBS, Clauses, Pieces, listed
+from nodes.sql.writes.source_text import Within
 from nodes.wire.columns import Output
 
 Node = Any
 KINDS = {"insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete"}
 CHANGING = VOLATILE | {"nextval", "timeofday"}
 ONE_BY_ONE = "send them one after the other, in one transaction"
-PlanOf = Callable[[str, Node, dict[str, Known]], QueryPlan | WritingPlan]
+PlanOf = Callable[[str, Node, Within], WritingPlan]
+QueryOf = Callable[[Within, int, Descriptor], QueryPlan]
 
 
-def several(kind: str, node: Node, plan_of: PlanOf, views: Mapping[str, ViewInUse]) -> SeveralPlan:
+@dataclass(eq=False)
+class Parts:
+    """The parts of a statement, one after the other, each with the WITH that it sees itself."""
+
+    statement: Statement
+    queries: list[Pieces] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clauses = Clauses(self.statement.text, self.statement.start)
+        self.first = 0
+        """The word behind the WITH, when all of its statements were met."""
+
+    def __iter__(self) -> Iterator[tuple[Node, str, Within]]:
+        """Each query of WITH that writes, with the kind of its tree's node. `returned` tells what it gives."""
+        clauses = self.clauses
+        for item in self.statement.node.with_clause.ctes:
+            cte = item.common_table_expr
+            begin = clauses.index(cte.location)
+            opening, end = clauses.words.brackets(clauses.next(begin, len(clauses.words.tokens), "as"))
+            self.first, which = end + 1, cte.ctequery.WhichOneof("node")
+            if which == "select_stmt":
+                self.queries.append((clauses.slice(begin, end + 1),))
+                continue
+            before = self._with(opening + 1, getattr(cte.ctequery, which))
+            yield cte, which, Within(clauses, end, before, tuple(self.names))
+
+    def returned(self, cte: Node, part: Part, rows: str) -> None:
+        """The part gives these rows: the next ones may name it."""
+        columns = ", ".join(quoted(output.name) for output in part.outputs)
+        self.queries.append((f"{quoted(cte.ctename)} ({columns}) AS ({rows})",))
+        self.names.append(part.name)
+
+    @property
+    def main(self) -> Within:
+        """What stands behind the WITH."""
+        return Within(self.clauses, len(self.clauses.words.tokens), self._listed(), tuple(self.names))
+
+    def _listed(self) -> Pieces:
+        return ("WITH ", *listed(self.queries), " ") if self.queries else ()
+
+    def _with(self, begin: int, node: Node) -> Pieces:
+        """The WITH of a statement that stands in a WITH: the queries before it, and its own."""
+        if not node.HasField("with_clause"):
+            return self._listed()
+        own = node.with_clause.recursive
+        verb = self.clauses.back(self.clauses.index(node.relation.location), VERBS[node.DESCRIPTOR.name])
+        listed_here = (self.clauses.slice(begin + (2 if own else 1), verb),)
+        return ("WITH RECURSIVE " if own else "WITH ", *listed([*self.queries, listed_here]), " ")
+
+
+def several(statement: Statement, plan_of: PlanOf, query_of: QueryOf, views: Mapping[str, ViewInUse]) -> SeveralPlan:
     """The plans of all parts. Raises 0A000 for what is not done in one statement."""
-    clause = node.with_clause
+    _refuse(statement.node, views)
+    found: list[Part] = []
+    written: set[TableId] = set()
+    parts, extent = Parts(statement), Extent()
+    for cte, which, within in parts:
+        for _ in parts.queries:
+            extent.with_query(cte.location)
+        plan = plan_of(KINDS[which], getattr(cte.ctequery, which), within)
+        _refuse_twice(plan, written)
+        part = Part(f"m{len(found)}", plan, _outputs(plan, cte))
+        found.append(part)
+        if part.outputs:
+            nulls = ", ".join(f"NULL::{_name_of(output)}" for output in part.outputs)
+            parts.returned(cte, part, f"SELECT {nulls}")
+    if statement.kind == "writing select":
+        return SeveralPlan(tuple(found), query_of(parts.main, parts.first, found[0].plan.descriptor))
+    main = plan_of(statement.kind, statement.node, parts.main)
+    _refuse_twice(main, written)
+    return SeveralPlan(tuple(found), main)
+
+
+def _refuse(node: Node, views: Mapping[str, ViewInUse]) -> None:
+    """Raises 0A000 for parts that are not done in one statement, before one is planned."""
+    clause, silent, targets = node.with_clause, set[str](), set[int]()
     if clause.recursive:
         raise unsupported("WITH RECURSIVE before statements that write", clause.location, hint=ONE_BY_ONE)
-    parts: list[Part] = []
-    queries: list[Node] = []
-    known: dict[str, Known] = {}
     names: set[str] = set()
-    written: set[TableId] = set()
     for item in clause.ctes:
         cte = item.common_table_expr
         if cte.ctename in names:
@@ -51,53 +127,41 @@ def several(kind: str, node: Node, plan_of: PlanOf, views: Mapping[str, ViewInUs
         which = cte.ctequery.WhichOneof("node")
         if which == "select_stmt":
             _refuse_changing(item, views)
-            queries.append(item)
-            continue
-        if which not in KINDS:
+        elif which not in KINDS:
             raise unsupported("MERGE inside WITH", cte.location, hint="INSERT .. ON CONFLICT does most of it")
-        inner = getattr(cte.ctequery, which)
-        if writes_in_with(inner):
+        elif writes_in_with(getattr(cte.ctequery, which)):
             message = "WITH clause containing a data-modifying statement must be at the top level"
             raise SqlError("0A000", message, cte.location)
-        plan = plan_of(KINDS[which], _with_queries(inner, queries, own=inner.with_clause.ctes), known)
-        assert not isinstance(plan, QueryPlan)
-        _refuse_twice(plan, written)
-        outputs = _outputs(plan, cte)
-        name = f"m{len(parts)}"
-        parts.append(Part(name, plan, outputs or ()))
-        known = {**known, cte.ctename: None if outputs is None else (name, outputs)}
-    main = plan_of(kind, _with_queries(node, queries), known)
-    _refuse_twice(main, written)
-    return SeveralPlan(tuple(parts), main)
+        else:
+            targets.add(getattr(cte.ctequery, which).relation.location)
+            silent |= set() if getattr(cte.ctequery, which).HasField("returning_clause") else {cte.ctename}
+    targets |= set() if node.DESCRIPTOR.name == "SelectStmt" else {node.relation.location}
+    for named in relations_in(node) if silent else ():
+        if not named.schemaname and named.relname in silent and named.location not in targets:
+            message = f'WITH query "{named.relname}" does not have a RETURNING clause'
+            raise SqlError("0A000", message, named.location)
 
 
-def _with_queries(node: Node, queries: Sequence[Node], own: Sequence[Node] = ()) -> Node:
-    """The statement with these queries in its WITH, and those of its own."""
-    changed = type(node)()
-    changed.CopyFrom(node)
-    listed = [*queries, *own]
-    is_recursive = bool(len(own)) and node.with_clause.recursive
-    changed.ClearField("with_clause")
-    for query in listed:
-        changed.with_clause.ctes.add().CopyFrom(query)
-    changed.with_clause.recursive = is_recursive
-    if not listed:
-        changed.ClearField("with_clause")
-    return changed
-
-
-def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...] | None:
-    """The columns that a part returns; None when it returns nothing."""
+def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...]:
+    """The columns that a part returns."""
     if plan.returning is None:
-        return None
-    for target, field in zip(plan.returning.targets, plan.returning.columns.fields, strict=True):
-        if target.type.sql_type is None or target.type in NAMED:
-            raise unsupported(f'RETURNING of {target.type} inside WITH ("{field.name}")', cte.location)
-    found = [
-        Output(field.name, target.type, modifier=field.modifier)
-        for target, field in zip(plan.returning.targets, plan.returning.columns.fields, strict=True)
-    ]
-    return renamed(found, [name.string.sval for name in cte.aliascolnames], cte.ctename, cte.location)
+        return ()
+    columns, names = plan.returning.columns, [name.string.sval for name in cte.aliascolnames]
+    if len(names) > len(columns.fields):
+        message = f'table "{cte.ctename}" has {len(columns.fields)} columns available'
+        raise SqlError(INVALID_COLUMN_REFERENCE, f"{message} but {len(names)} columns specified", cte.location)
+    found = []
+    for place, (of, field_) in enumerate(zip(columns.types, columns.fields, strict=True)):
+        if of.sql_type is None:
+            raise unsupported(f'RETURNING of {of} inside WITH ("{field_.name}")', cte.location)
+        name = names[place] if place < len(names) else field_.name
+        found.append(Output(name, of, modifier=field_.modifier))
+    return tuple(found)
+
+
+def _name_of(output: Output) -> str:
+    assert output.type.sql_type is not None
+    return type_name(output.type.sql_type, length_of_modifier(output.type, output.modifier))
 
 
 def _refuse_changing(query: Node, views: Mapping[str, ViewInUse]) -> None:
@@ -115,10 +179,8 @@ def _refuse_changing(query: Node, views: Mapping[str, ViewInUse]) -> None:
                 _refuse_changing(statement.node, {})
 
 
-def _refuse_twice(plan: QueryPlan | WritingPlan, written: set[TableId]) -> None:
+def _refuse_twice(plan: WritingPlan, written: set[TableId]) -> None:
     """PostgreSQL does one of two changes of a row, and does not say which."""
-    if isinstance(plan, QueryPlan):
-        return
     if plan.descriptor.table_id in written:
         raise unsupported(f"writing {plan.descriptor.name} twice in one statement", hint=ONE_BY_ONE)
     written.add(plan.descriptor.table_id)

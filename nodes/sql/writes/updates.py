@@ -4,73 +4,119 @@ A plan has names, types and states; what is asked for its rows is made of the st
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from catalog.elements import ColumnId
-from expressions.analysis.scopes import Scan, Scope
-from expressions.errors import DUPLICATE_ALIAS, SqlError
-from expressions.typed import Expr, joined
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
+from expressions.analysis.scopes import Scan
+from expressions.errors import unsupported
+from expressions.sqltypes import Type
+from expressions.typed import Expr
 from nodes.sql.conditions.predicates import conjuncts
-from nodes.sql.plans import DeletePlan, UpdatePlan
-from nodes.sql.queries.from_clause import FromClause, Stars, note_conditions
-from nodes.sql.queries.query import Parts
-from nodes.sql.writes.assignments import Assignments, with_beside
-from nodes.sql.writes.joins import looked_up
+from nodes.sql.plans import DeletePlan, Returning, UpdatePlan
+from nodes.sql.writes.assignments import ASKED, Assignments
+from nodes.sql.writes.joins import Condition, conditions_in, is_the_same_again, looked_up
+from nodes.sql.writes.others import Others
+from nodes.sql.writes.questions import Answer
 from nodes.sql.writes.row_rules import rules_of
 
 Node = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Rows that are changed, and what they get, as far as it is understood here."""
+
+    scan: Scan
+    where: Expr | None
+    assignments: dict[ColumnId, Expr]
+    scans: tuple[Scan, ...]
+    returning: Returning | None
+    is_joined: bool
+    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
 
 
 class Updates(Assignments):
     """Makes the plan of an UPDATE or a DELETE."""
 
     def update(self, node: Node) -> UpdatePlan:
-        with self.selects.queries_before(node) as before:
-            descriptor = self.written(node.relation, "update")
-            scan, scope = self._target(node, descriptor)
-            others, stars = self._others(node.from_clause, scope)
-            assignments = self._assignments(node.target_list, descriptor, scope)
-            where = self._where(node, scope, scan, is_joined=bool(before or others))
-            returning = self._returning(node, scope, stars)
-            is_joined, keys = bool(before or others), self._looked_up(node, scan, where) if others else ()
-        scans, rules = tuple(self.analyzer.scans), rules_of(descriptor)
-        if returning is not None:
-            returning = with_beside(returning, scan, scope.relations)
-        return UpdatePlan(descriptor, scan, assignments, where, scans, rules, returning, is_joined, keys)
+        descriptor = self.written(node.relation, "update")
+        columns = self.set_columns(node.target_list, descriptor)
+        one = self._change(node, descriptor, columns, node.target_list, list(node.from_clause))
+        rules = rules_of(descriptor)
+        return UpdatePlan(
+            descriptor,
+            one.scan,
+            one.assignments,
+            one.where,
+            one.scans,
+            rules,
+            one.returning,
+            one.is_joined,
+            one.looked_up,
+        )
 
     def delete(self, node: Node) -> DeletePlan:
-        with self.selects.queries_before(node) as before:
-            descriptor = self.written(node.relation, "delete from")
-            scan, scope = self._target(node, descriptor)
-            others, stars = self._others(node.using_clause, scope)
-            where = self._where(node, scope, scan, is_joined=bool(before or others))
-            returning = self._returning(node, scope, stars)
-            is_joined, keys = bool(before or others), self._looked_up(node, scan, where) if others else ()
-        if returning is not None:
-            returning = with_beside(returning, scan, scope.relations)
-        scans = tuple(self.analyzer.scans)
-        return DeletePlan(descriptor, scan, where, scans, returning, is_joined, keys)
+        descriptor = self.written(node.relation, "delete from")
+        one = self._change(node, descriptor, (), (), list(node.using_clause))
+        return DeletePlan(descriptor, one.scan, one.where, one.scans, one.returning, one.is_joined, one.looked_up)
 
-    def _others(self, nodes: Sequence[Node], target: Scope) -> tuple[Parts, Stars]:
-        """FROM or USING. Its relations come into the scope; they cannot see the table that is written."""
-        scope, tables = Scope(None), FromClause(self.selects)
-        items = [tables.item(node, scope) for node in nodes]
-        name = target.relations[0].name
-        if any(relation.name == name for relation in scope.relations):
-            raise SqlError(DUPLICATE_ALIAS, f'table name "{name}" specified more than once')
-        target.relations += scope.relations
-        target.merged += scope.merged
-        return tuple(joined(parts for parts, _ in items)), [star for _, stars in items for star in stars]
+    def _change(
+        self,
+        node: Node,
+        descriptor: Descriptor,
+        columns: Sequence[tuple[Column, Node]],
+        targets: Sequence[Node],
+        others: Sequence[Node],
+    ) -> Change:
+        is_within = self.within is not None and bool(self.within.before)
+        is_joined = bool(others) or is_within or node.HasField("with_clause")
+        here = None if is_joined else self._by_key(node, descriptor, columns, targets)
+        returns = node.HasField("returning_clause")
+        if here is not None and (not returns or self.plain_returning(node, descriptor) is not None):
+            self.settle()
+            returning = self.plain_returning(node, descriptor) if returns else None
+            return Change(*here, (here[0],), returning, is_joined=False)
+        if node.where_clause.HasField("current_of_expr"):
+            raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
+        questions = self.questions(node, descriptor)
+        given, conditions = self.given(questions, columns, targets), list[Condition]()
+        where = questions.written.clause("where")
+        if others and where is not None and is_the_same_again(node, self.views):
+            clauses, alias = questions.written.clauses, questions.written.alias
+            conditions = conditions_in(clauses, where, node.where_clause, descriptor, alias)
+        compared = [one for one in conditions if one.column is not None]
+        answer = questions.change(given, compared, others if returns else ())
+        keys, beside = self.compared_with(descriptor, compared, answer)
+        returning = self.returning(node, descriptor, questions, Others.of(others, beside) if others else None)
+        self.begin()
+        here = None if is_joined else self._by_key(node, descriptor, columns, targets)
+        if here is not None:
+            return Change(*here, (here[0],), returning, is_joined=False)
+        assert answer.written is not None
+        assigned: dict[ColumnId, Expr] = {column.id: ASKED for column, _ in columns}
+        condition = ASKED if node.HasField("where_clause") else None
+        return Change(answer.written, condition, assigned, answer.scans, returning, is_joined, keys)
 
-    def _looked_up(self, node: Node, scan: Scan, where: Expr | None) -> tuple[ColumnId, ...]:
-        return () if where is None else looked_up(node, self.views, scan, conjuncts(where))
+    def compared_with(
+        self, descriptor: Descriptor, compared: Sequence[Condition], answer: Answer
+    ) -> tuple[tuple[tuple[ColumnId, Type], ...], Sequence[Any]]:
+        """The columns by whose values rows may be looked up; and what the answer has behind these."""
+        types = zip((one.column for one in compared), (output.type for output in answer.outputs), strict=False)
+        known = [(column, of) for column, of in types if column is not None]
+        return (looked_up(descriptor, known) if known else ()), answer.outputs[len(compared) :]
 
-    def _where(self, node: Node, scope: Scope, scan: Scan, *, is_joined: bool) -> Expr | None:
+    def _by_key(
+        self, node: Node, descriptor: Descriptor, columns: Sequence[tuple[Column, Node]], targets: Sequence[Node]
+    ) -> tuple[Scan, Expr, dict[ColumnId, Expr]] | None:
+        """A row that is named by its key, when all about it is understood here."""
         if not node.HasField("where_clause"):
             return None
-        where = self.analyzer.condition(node.where_clause, scope, "WHERE")
-        if is_joined:
-            note_conditions(where, scope)
-        else:
-            scan.conditions += conjuncts(where)
-        return where
+        scan, scope = self.scope(node, descriptor)
+        assigned = self.local_values(columns, targets, descriptor, scope)
+        where = None if ASKED in assigned.values() else self.local_condition(node.where_clause, scope)
+        if where is None:
+            return None
+        scan.conditions += conjuncts(where)
+        return (scan, where, assigned) if scan.pinned_key is not None else None

@@ -12,11 +12,13 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Scope
 from expressions.errors import SqlError
+from expressions.rows import parsed
 from expressions.typed import Context, evaluate
 from nodes.execution.row_codec import stored
 from nodes.sql.conditions.access_paths import access, point
-from nodes.sql.queries.selects import Selects
+from nodes.sql.uses import followed
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import column_key, index_entry, row_bucket
@@ -39,11 +41,10 @@ TABLE = Descriptor(
 
 
 def ways(where: str) -> tuple[Any, Any, Any]:
-    analyzer = Analyzer({"flights": TABLE})
     select = postgast.parse(f"SELECT 1 FROM flights WHERE {where}").stmts[0].stmt.select_stmt
-    plan = Selects(analyzer).query(select)
-    (scan,) = analyzer.scans
-    return access(TABLE, scan.conditions, Context(), storages=2, buckets=3000), plan, scan
+    found = followed(select, {"flights": TABLE}, {})
+    (scan,) = found.scans.values()
+    return access(TABLE, scan.conditions, Context(), storages=2, buckets=3000), found, scan
 
 
 @pytest.mark.parametrize(("where", "index", "points", "ranges", "storages"), [
@@ -150,10 +151,10 @@ MOMENTS = Descriptor(
     ],
 )
 def test_a_cast_to_a_precision_bounds_an_index_where_it_is_of_a_constant(where: str, index: str | None) -> None:
-    analyzer = Analyzer({"moments": MOMENTS})
-    Selects(analyzer).query(postgast.parse(f"SELECT 1 FROM moments WHERE {where}").stmts[0].stmt.select_stmt)
+    select = postgast.parse(f"SELECT 1 FROM moments WHERE {where}").stmts[0].stmt.select_stmt
+    [scan] = followed(select, {"moments": MOMENTS}, {}).scans.values()
     context = Context(now=dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
-    way = access(MOMENTS, analyzer.scans[0].conditions, context, storages=2, buckets=3000)
+    way = access(MOMENTS, scan.conditions, context, storages=2, buckets=3000)
     assert (way.index.name if way.index else None) == index
 
 
@@ -167,5 +168,5 @@ def test_a_cast_to_a_precision_bounds_an_index_where_it_is_of_a_constant(where: 
 )
 def test_a_precision_that_a_node_has_not_is_refused_by_its_name(cast: str, words: str) -> None:
     with pytest.raises(SqlError, match=words) as refused:
-        Selects(Analyzer({})).query(postgast.parse(f"SELECT {cast}").stmts[0].stmt.select_stmt)
+        Analyzer({}).expr(parsed(cast), Scope())
     assert refused.value.sqlstate == "0A000"

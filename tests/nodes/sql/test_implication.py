@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
 from catalog.values.types import SqlType
-from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
 from expressions.rows import canonical, compiled
@@ -19,14 +18,13 @@ from expressions.typed import Context, evaluate
 from nodes.sql.conditions.access_paths import access
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import refuses_nulls
-from nodes.sql.queries.selects import Selects
+from nodes.sql.uses import followed
 from tests.nodes.sql.test_access_paths import CONDITIONS, TABLE, VALUES
 
 
 def scans_of(sql: str, parameters: Parameters | None = None) -> list[Scan]:
-    analyzer = Analyzer({"flights": TABLE}, parameters or Parameters())
-    Selects(analyzer).query(postgast.parse(sql).stmts[0].stmt.select_stmt)
-    return analyzer.scans
+    found = followed(postgast.parse(sql).stmts[0].stmt.select_stmt, {"flights": TABLE}, {}, parameters)
+    return list(found.scans.values())
 
 
 def kept(predicate: str) -> str:

@@ -1,5 +1,6 @@
 """Questions of statements that write to PostgreSQL: texts made of the client's own words."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,14 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
+from expressions.sqltypes import ARRAY_OF, INT4, INT8, NUMERIC, TEXT, VARCHAR, Type
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import SeveralPlan, WritingPlan
-from nodes.sql.statements import parse
-from nodes.sql.writes.row_texts import Reading, Text, Texts, several_texts, texts_of
+from nodes.sql.plans import Plan, SeveralPlan, WritingPlan
+from nodes.sql.statements import Statement, parse
+from nodes.sql.writes.questions import Described
+from nodes.sql.writes.row_texts import Text, Texts, several_texts, texts_of
+from nodes.sql.writes.source_text import Reading
+from nodes.wire.messages import Field
 
 T = Descriptor(
     table_id=TableId(7),
@@ -29,9 +34,20 @@ U = replace(T, table_id=TableId(8), name="u")
 READING = Reading(None, {"t": T, "u": U}, {}, Parameters())
 
 
-def texts(sql: str) -> Texts:
+def planned(sql: str, *answers: Sequence[Type | str]) -> tuple[Statement, Plan]:
+    """The plan, when the store says that its questions have columns of these types; none of any further one."""
     [statement] = parse(sql)
-    plan = make_plan(statement, {"t": T, "u": U}, Parameters())
+    described = [Described((), [_field(of) for of in types]) for types in (*answers, *[()] * 9)]
+    return statement, make_plan(statement, {"t": T, "u": U}, Parameters(), answers=described)
+
+
+def _field(of: Type | str) -> Field:
+    """A column of a type; of a name alone it is the mark before the columns of a table, or an integer of that table."""
+    return Field("c", of.oid) if isinstance(of, Type) else Field(of, INT4.oid)
+
+
+def texts(sql: str, *answers: Sequence[Type | str]) -> Texts:
+    statement, plan = planned(sql, *answers)
     assert isinstance(plan, WritingPlan)
     return texts_of(statement, plan, READING, 1)
 
@@ -74,10 +90,18 @@ SOURCES = {
     ),
 }  # fmt: skip
 
+ANSWERS: dict[str, list[list[Type | str]]] = {
+    "INSERT INTO t (id, a) SELECT n, a FROM u ORDER BY id": [[INT8, TEXT]],
+    "INSERT INTO t (id, n) VALUES ((SELECT max(id) FROM t), DEFAULT)": [[INT8]],
+    "UPDATE t SET n = CASE WHEN t.a = 'from' THEN u.n END FROM u WHERE t.id = u.id RETURNING u.a": [
+        [INT4, INT8, "\x02", "id", "a", "n"], [VARCHAR],
+    ],
+}  # fmt: skip
+
 
 @pytest.mark.parametrize("sql", SOURCES)
 def test_rows_are_found_by_a_select_of_the_clients_words(sql: str) -> None:
-    assert shown(texts(sql).rows) == SOURCES[sql]
+    assert shown(texts(sql, *ANSWERS.get(sql, ())).rows) == SOURCES[sql]
 
 
 def test_a_merge_asks_which_act_and_what_it_gives() -> None:
@@ -98,7 +122,8 @@ def test_a_merge_asks_which_act_and_what_it_gives() -> None:
 
 
 def test_returning_is_asked_of_the_rows_as_they_will_be() -> None:
-    found = texts("DELETE FROM t AS x WHERE n > 0 RETURNING x.n + 1 AS more, *").returned
+    shows = [INT4, INT8, VARCHAR, INT4, ARRAY_OF[INT4]]
+    found = texts("DELETE FROM t AS x WHERE n > 0 RETURNING x.n + 1 AS more, *", [], shows).returned
     assert found is not None
     assert [(one.relation, one.name) for one in found.given] == [("x", "id"), ("x", "a"), ("x", "n"), ("x", "l")]
     assert shown(found).startswith('SELECT (x.n + 1)::integer, ("x"."id")::bigint, ("x"."a")::varchar,')
@@ -106,22 +131,27 @@ def test_returning_is_asked_of_the_rows_as_they_will_be() -> None:
 
 
 def test_few_rows_of_other_tables_say_which_keys_are_read() -> None:
-    found = texts("DELETE FROM t USING u WHERE u.n > 0 AND u.id = t.id AND t.a BETWEEN u.a AND 'z'").rows
+    found = texts("DELETE FROM t USING u WHERE u.n > 0 AND u.id = t.id AND t.a BETWEEN u.a AND 'z'", [INT8]).rows
     assert found is not None
     assert found.keys is not None
     assert found.keys.columns == (ColumnId(1),)
     assert shown(found.keys.text) == 'SELECT DISTINCT (u.id)::bigint FROM (<u>) AS "u" WHERE (u.n > 0) LIMIT 2001'
 
 
-@pytest.mark.parametrize("condition", ["u.id = t.id AND random() < 0.1", "u.n = t.n", "u.id = t.id OR u.n = 1"])
-def test_what_is_another_value_each_time_and_what_is_no_key_says_nothing_of_keys(condition: str) -> None:
-    found = texts(f"DELETE FROM t USING u WHERE {condition}").rows
+@pytest.mark.parametrize(("condition", "compared"), [
+    ("u.id = t.id AND random() < 0.1", []), ("u.n = t.n", [INT4]), ("u.id = t.id OR u.n = 1", []),
+    ("t.id = u.a::numeric", [NUMERIC]),
+])  # fmt: skip
+def test_what_is_another_value_each_time_and_what_is_no_key_says_nothing_of_keys(
+    condition: str, compared: list[Type]
+) -> None:
+    found = texts(f"DELETE FROM t USING u WHERE {condition}", compared).rows
     assert found is not None
     assert found.keys is None
 
 
 def test_nothing_is_asked_for_columns_constants_and_a_row_by_its_key() -> None:
-    assert texts("INSERT INTO t VALUES (1, 'x') RETURNING id, 'y'") == Texts()
+    assert texts("INSERT INTO t VALUES (1, 'x') RETURNING id, a") == Texts()
     assert texts("UPDATE t SET n = n + 1 WHERE id = 5 RETURNING n") == Texts()
 
 
@@ -140,8 +170,7 @@ def test_statements_in_with_are_given_what_those_before_them_return() -> None:
         "WITH gone (k) AS (DELETE FROM t WHERE n > 0 RETURNING id), two AS (SELECT k * 2 AS k FROM gone)"
         " INSERT INTO u (id) SELECT k FROM two"
     )
-    [statement] = parse(sql)
-    plan = make_plan(statement, {"t": T, "u": U}, Parameters())
+    statement, plan = planned(sql, [], [INT8])
     assert isinstance(plan, SeveralPlan)
     both = several_texts(statement, plan, READING, 1)
     assert shown(both.parts[0].rows) == 'SELECT "t"."id" FROM (<t>) AS "t" WHERE (n > 0)'
@@ -154,8 +183,7 @@ def test_statements_in_with_are_given_what_those_before_them_return() -> None:
 
 
 def test_a_statement_in_with_that_returns_nothing_leaves_no_with() -> None:
-    [statement] = parse("WITH gone AS (DELETE FROM t WHERE n > 0) SELECT count(*) FROM u")
-    plan = make_plan(statement, {"t": T, "u": U}, Parameters())
+    statement, plan = planned("WITH gone AS (DELETE FROM t WHERE n > 0) SELECT count(*) FROM u", [], [INT8])
     assert isinstance(plan, SeveralPlan)
     main = shown(several_texts(statement, plan, READING, 1).main.rows)
     assert main == 'SELECT (given.c0)::bigint FROM (SELECT count(*) FROM (<u>) AS "u") AS given (c0)'

@@ -6,10 +6,9 @@ import postgast
 import pytest
 
 from catalog.elements import State
-from expressions.analysis.analyzer import Analyzer
 from expressions.errors import SqlError
 from leases.rules import NotLeasable, check_leasable
-from nodes.sql.queries.selects import Selects
+from nodes.sql.uses import followed
 from tests.nodes.sql.test_access_paths import TABLE
 
 
@@ -19,7 +18,7 @@ def test_a_table_that_is_not_public_is_refused_in_the_words_of_the_rule(state: S
     with pytest.raises(NotLeasable) as rule:
         check_leasable("flights", state)
     with pytest.raises(SqlError) as said:
-        Selects(Analyzer({"flights": replace(TABLE, state=state)})).query(select)
+        followed(select, {"flights": replace(TABLE, state=state)}, {})
     assert said.value.message == str(rule.value)
     assert said.value.message.startswith(f"table flights is {state.value}: ")
     assert said.value.hint == "it is so in version 3; statements may name it while it is public"

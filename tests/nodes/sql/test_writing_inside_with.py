@@ -11,6 +11,7 @@ from expressions.errors import SqlError
 from nodes.sql.naming import ViewInUse
 from nodes.sql.planner import make_plan
 from nodes.sql.statements import parse
+from nodes.sql.writes.questions import Described
 
 ID = Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True)
 TABLES = {
@@ -22,11 +23,15 @@ OVER_CHANCE = ViewInUse(
     ViewDefinition(2, "over_chance", 1, "SELECT r FROM chance", (ViewColumn("r", 701, -1),)), views={"chance": CHANCE}
 )
 
+ANSWERS = [Described((), ())] * 30
+
 
 def refusal(sql: str) -> SqlError:
     (statement,) = parse(sql)
     with pytest.raises(SqlError) as caught:
-        make_plan(statement, TABLES, Parameters(), views={"chance": CHANCE, "over_chance": OVER_CHANCE})
+        make_plan(
+            statement, TABLES, Parameters(), views={"chance": CHANCE, "over_chance": OVER_CHANCE}, answers=ANSWERS
+        )
     return caught.value
 
 

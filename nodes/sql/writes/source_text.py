@@ -1,0 +1,209 @@
+"""The text of one statement that writes, of whose words queries for PostgreSQL are made. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from catalog.descriptor import Descriptor
+from catalog.text.sql_names import quoted
+from expressions import grammar
+from expressions.analysis.building import Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.errors import INSUFFICIENT_PRIVILEGE, SqlError, unsupported
+from expressions.sqltypes import Type
+from nodes.catalog_queries.asks import key_of
+from nodes.catalog_queries.compiled import Facts
+from nodes.sql.admission import FunctionNames, admitted
+from nodes.sql.naming import ViewInUse, not_there
+from nodes.sql.readable import InPlace, over_tables
+from nodes.sql.statements import relations_in
+from nodes.sql.uses import followed
+from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Slice, Target, Written, listed
+
+Node = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The way of texts to PostgreSQL: what their names may mean, the types of parameters, and values of the session."""
+
+    functions: FunctionNames | None
+    tables: Mapping[str, Descriptor]
+    views: Mapping[str, ViewInUse]
+    parameters: Parameters
+    style: TimeStyle = PLAIN
+    facts: Facts | None = None
+
+    def place(self, whole: Assembled, start: int, described: Sequence[Type] | None = None) -> InPlace:
+        """A text for PostgreSQL. Raises `SqlError` for one that cannot be read in place.
+
+        `described`: types of parameters of a text that is described alone.
+        """
+        parameters = Parameters(list(self.parameters.types if described is None else described))
+        try:
+            select = self._admitted(whole.text)
+            found = followed(select, self.tables, self.views, parameters, self.style)
+            keyed = next((found.scans[at,] for at in whole.targets if described is None), None)
+            scans, style = found.scans, self.style
+            place = over_tables(whole.text, start, scans, self.views, self.functions, style, keyed, self.facts)
+        except SqlError as error:
+            error.offset = start + whole.origin(error.offset) if error.offset >= 0 else -1
+            raise
+        if place.sets:
+            raise unsupported("set_config in a statement that writes")
+        refusals = {whole.origin(at): refusal for at, refusal in found.refusals.items()}
+        return replace(place, origin=whole.origin, columns=found.columns, refusals=refusals)
+
+    def _admitted(self, text: str) -> Node:
+        """The query. Raises `SqlError`: a relation of the catalog is refused as a table that is not there."""
+        try:
+            return admitted(text, self.functions).select_stmt
+        except SqlError as error:
+            refused = error.sqlstate == INSUFFICIENT_PRIVILEGE
+            relations = relations_in(grammar.parse(text).stmts[0].stmt) if refused else ()
+            named = next((one for one in relations if one.location == error.offset), None)
+            if named is None:
+                raise
+            if key_of(named) is None:
+                raise not_there(named) from None
+            what = f"reading {named.schemaname or 'pg_catalog'}.{named.relname} in a statement that writes"
+            raise unsupported(what, named.location, hint="read it first, by itself") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Where a statement stands beside others in one WITH: the words up to `end`, and the WITH that it sees itself.
+
+    `names` are those of the statements before it whose rows it is given.
+    """
+
+    clauses: Clauses
+    end: int
+    before: Pieces
+    names: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class SourceText:
+    """One statement that writes: its words, and the table that it writes."""
+
+    reading: Reading
+    statement: str
+    start: int
+    node: Node
+    descriptor: Descriptor
+    within: Within | None = None
+
+    @cached_property
+    def written(self) -> Written:
+        if self.within is not None:
+            return Written(self.within.clauses, self.node, self.within.end)
+        return Written(Clauses(self.statement, self.start), self.node)
+
+    @cached_property
+    def before(self) -> Pieces:
+        """The WITH."""
+        if self.within is not None:
+            return self.within.before
+        return (self.written.clauses.slice(0, self.written.verb), " ") if self.written.verb > 0 else ()
+
+    @property
+    def table(self) -> Target:
+        """The table that is written, in a FROM."""
+        return Target(f"public.{quoted(self.descriptor.name)} AS {quoted(self.written.alias)}")
+
+    @property
+    def tables(self) -> list[Pieces]:
+        """All that stands in its FROM, as RETURNING sees it."""
+        if self.node.DESCRIPTOR.name == "MergeStmt":
+            return [(self.source_of_merge()[0],), (self.table,)]
+        others = self.others
+        return [(self.table,), *([] if others is None else [(others,)])]
+
+    @property
+    def others(self) -> Slice | None:
+        """FROM of an UPDATE, USING of a DELETE."""
+        word = {"UpdateStmt": "from", "DeleteStmt": "using"}.get(self.node.DESCRIPTOR.name)
+        words = None if word is None else self.written.clause(word, "where")
+        return None if words is None else self.written.clauses.slice(*words)
+
+    # -- parts of the statement -----------------------------------------------------------------------------------
+
+    def query_of_source(self) -> Pieces:
+        """The query of an INSERT, as its text has it."""
+        given = self.written.node.select_stmt.select_stmt
+        query = self.written.query_of_table()
+        if not query:
+            first, end = self.source_words()
+            is_row = len(given.values_lists) and not given.HasField("with_clause")  # of functions that give rows
+            values = self.written.row(first) if is_row else []
+            row = ("SELECT ", *listed([value or ("NULL",) for value in values]))
+            query = row if is_row else (self.written.clauses.slice(first, end),)
+        return query
+
+    def source_words(self) -> tuple[int, int]:
+        """The words of an INSERT's query."""
+        written, clauses = self.written, self.written.clauses
+        node, end = written.node, written.returning
+        if node.HasField("on_conflict_clause"):
+            end = clauses.index(node.on_conflict_clause.location)
+        if not len(node.cols):
+            return clauses.next(written.target + 1, end, "select", "values", "with", "table", "("), end
+        place = clauses.words.brackets(clauses.index(node.cols[0].res_target.location) - 1)[1] + 1
+        return place + 3 if clauses.words[place] == "overriding" else place, end
+
+    def rows_of_values(self) -> list[list[Pieces | None]]:
+        """The values of each row of VALUES; None for DEFAULT."""
+        first, end = self.source_words()
+        return [self.written.row(start) for start, _ in self.written.clauses.split(first + 1, end)]
+
+    def set_by_conflict(self) -> tuple[list[tuple[str, SetTo]], Pieces]:
+        """The values that ON CONFLICT DO UPDATE sets, and its WHERE."""
+        written, clause = self.written, self.written.node.on_conflict_clause
+        begin = written.clauses.index(clause.target_list[0].res_target.location)
+        end = written.clauses.next(begin, written.returning, "where")
+        return written.assignments(clause.target_list, end), written.condition(begin)
+
+    def source_of_merge(self) -> tuple[Slice, tuple[int, int]]:
+        """The source of a MERGE, and the words of its ON."""
+        clauses, words = self.written.clauses, self.written.clause("using", "when")
+        assert words is not None
+        on = [place for place, found in clauses.outside(*words) if found == "on"][-1]
+        return clauses.slice(words[0], on), (on + 1, words[1])
+
+    def whens(self) -> "list[When]":
+        """Each WHEN of a MERGE."""
+        clauses, end = self.written.clauses, self.written.returning
+        begins = [place for place, word in clauses.outside(self.written.target, end) if word == "when"]
+        found = []
+        for item, start, stop in zip(self.node.merge_when_clauses, begins, [*begins[1:], end], strict=True):
+            node, then = item.merge_when_clause, clauses.next(start, stop, "then")
+            test = clauses.next(start, then, "and")
+            condition = (clauses.slice(test + 1, then),) if node.HasField("condition") else None
+            found.append(When(node, condition, self._given_by(node, then, stop)))
+        return found
+
+    def _given_by(self, when: Node, then: int, end: int) -> list[Pieces | None]:
+        """The values that an act gives to its columns; None for DEFAULT."""
+        clauses, written = self.written.clauses, self.written
+        if pb.CmdType.Name(when.command_type) == "CMD_UPDATE":
+            if any(len(item.res_target.indirection) for item in when.target_list):
+                raise unsupported("SET of a part of a column in MERGE", hint="assign the whole column")
+            return [value for _, value in written.assignments(when.target_list, end)]  # type: ignore[misc]
+        return written.row(clauses.next(then, end, "values")) if len(when.values) else []
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A WHEN of a MERGE: its condition, and the values of the columns that it names."""
+
+    node: Node
+    condition: Pieces | None
+    values: Sequence[Pieces | None]
+
+    @property
+    def acts(self) -> bool:
+        return bool(pb.CmdType.Name(self.node.command_type) != "CMD_NOTHING")
