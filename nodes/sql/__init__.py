@@ -4,7 +4,6 @@ statements    text into statements
 planner       the plan of any statement, of:
 plans           plans, as values: `SelectPlan`, `InsertPlan` ..
 one_table       SELECT of columns of one table: a row by its key
-queries/        queries beside statements that write, analysed: their columns and types
 writes/         INSERT, UPDATE, DELETE: what each assigns, and what a row must satisfy
 conditions/     which keys and rows a condition leaves
 copying         the plan of a COPY FROM
