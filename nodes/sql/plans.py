@@ -7,7 +7,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
 from expressions.analysis.scopes import Scan
 from expressions.sqltypes import Type
-from expressions.typed import ColumnRef, Expr
+from expressions.typed import ColumnRef, Expr, Literal
 from nodes.copy.incoming import CopyIn
 from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns, Output
@@ -28,8 +28,8 @@ class Returning:
     """RETURNING: its columns, and those of a row that is written, and of others beside it, that it names."""
 
     columns: Columns
-    plain: tuple[ColumnRef, ...] | None
-    """What it shows, where that is columns of the row alone; else PostgreSQL computes it."""
+    plain: tuple[ColumnRef | Literal, ...] | None
+    """What it shows, where that is columns of the row and constants; else PostgreSQL computes it."""
     own: frozenset[ColumnId] = frozenset()
     """The columns of the row that it names."""
     stars: tuple[tuple[tuple[str, str], ...] | None, ...] = ()

@@ -138,7 +138,7 @@ class PointChange:
         if self.returning is None:
             return None
         shown, writers = self.returning.plain or (), self.returning.columns.writers(context.formats)
-        return [write(values[ColumnId(ref.column_id)]) for ref, write in zip(shown, writers, strict=True)]
+        return [write(evaluate(one, values, context)) for one, write in zip(shown, writers, strict=True)]
 
 
 def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:

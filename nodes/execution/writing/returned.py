@@ -4,7 +4,7 @@ import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from catalog.elements import ColumnId
-from expressions.typed import PyValue
+from expressions.typed import PyValue, evaluate
 from nodes.execution.fairness import are_long, in_thread
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.writing.write_context import Writing
@@ -36,7 +36,7 @@ async def returned_values(
     text = work.texts.returned
     if text is None:
         for row in rows:
-            yield [row[ColumnId(column.column_id)] for column in returning.plain or ()]
+            yield [evaluate(shown, row, work.context) for shown in returning.plain or ()]
         return
     async for some in work.asks.of_rows(work.transaction, work.context, text, rows):
         for computed in some:

@@ -33,12 +33,13 @@ from expressions.errors import (
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Literal, is_simple
-from nodes.sql.column_names import star_of
+from expressions.typed import Call, ColumnRef, Expr, Literal, is_simple, modifier_of
+from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.naming import SCHEMAS, ViewInUse, table_of
 from nodes.sql.plans import Beside, Returning
 from nodes.sql.statements import Statement
+from nodes.sql.uses import shown_of
 from nodes.sql.writes.identity import refuse_assigned
 from nodes.sql.writes.others import Others, named_in
 from nodes.sql.writes.pieces import ACTION as MERGE_ACTION
@@ -197,14 +198,19 @@ class Assignments:
     # -- RETURNING ------------------------------------------------------------------------------------------------
 
     def plain_returning(self, node: Node, descriptor: Descriptor, *, is_alone: bool = True) -> Returning | None:
-        """RETURNING that shows columns of the written row alone; None for any other. `is_alone`: no other table is."""
+        """RETURNING of columns of the written row and constants; None for any other. `is_alone`: no other table is."""
         alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
         scan, public = Scan(0, descriptor), descriptor.public_columns
-        shown: list[tuple[str, ColumnRef]] = []
+        shown: list[tuple[str, ColumnRef | Literal]] = []
         for item in node.returning_clause.exprs:
             target, star = item.res_target, star_of(item.res_target.val)
             if star == alias or (star == "" and is_alone):
                 shown += [(column.name, reference(scan, column)) for column in public]
+                continue
+            if target.val.HasField("a_const") and not target.val.a_const.HasField("bsval"):
+                constant = self.analyzer.known(self.analyzer.expr(target.val, Scope()))
+                assert isinstance(constant, Literal)
+                shown.append((target.name or implied_name(target.val), constant))
                 continue
             parts = [part.string.sval for part in target.val.column_ref.fields if part.HasField("string")]
             column = next((column for column in public if star is None and parts[-1:] == [column.name]), None)
@@ -213,8 +219,8 @@ class Assignments:
             shown.append((target.name or column.name, reference(scan, column)))
         if len(shown) > COLUMNS_MAX:
             return None
-        outputs = [Output(name, ref.type, ref.origin, ref.modifier) for name, ref in shown]
-        return Returning(Columns(outputs, self.style), tuple(ref for _, ref in shown))
+        outputs = [Output(name, of.type, shown_of(of), modifier_of(of)) for name, of in shown]
+        return Returning(Columns(outputs, self.style), tuple(of for _, of in shown))
 
     def returning(
         self, node: Node, descriptor: Descriptor, questions: Questions, others: Others | None = None
