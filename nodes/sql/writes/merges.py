@@ -46,7 +46,7 @@ class Merges(Inserts, Updates):
         keys, beside = self.compared_with(descriptor, compared, answer)
         actions: list[MergeAction] = []
         kinds: set[int] = set()
-        for when in questions.whens():
+        for when in questions.branches():
             given = self._given(when, descriptor)
             questions.act(when, given)
             kinds.add(when.node.match_kind)

@@ -304,7 +304,7 @@ def _refuse_uneven(columns: int, values: int, offset: int) -> None:
 
 
 def part_of(column: Column, part: PartOfArray) -> Column:
-    """What a part of an array is given, as if it were a column: an array for a slice, else an element."""
+    """The column that a part of an array would be by itself: an array for a slice, else an element."""
     return column if part.is_slice else replace(column, type=column.type.element or column.type)
 
 

@@ -257,7 +257,7 @@ class Queries(SourceText):
         source, on = self.source_of_merge()
         branches, values, types, kinds = list[Pieces](), list[Pieces](), list[Type](), set[int]()
         number = 0
-        for when in self.whens():
+        for when in self.branches():
             kind, condition = when.node.match_kind, tuple[Piece, ...]()
             if when.condition is not None:
                 condition = (" AND ", *self._seen(when.node.condition, kind, when.condition, plan))

@@ -73,7 +73,7 @@ class Parts:
 
     @property
     def main(self) -> Within:
-        """What stands behind the WITH."""
+        """The statement behind the WITH."""
         return Within(self.clauses, len(self.clauses.words.tokens), self._listed(), tuple(self.names))
 
     def _listed(self) -> Pieces:

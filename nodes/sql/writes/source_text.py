@@ -174,7 +174,7 @@ class SourceText:
         on = [place for place, found in clauses.outside(*words) if found == "on"][-1]
         return clauses.slice(words[0], on), (on + 1, words[1])
 
-    def whens(self) -> "list[When]":
+    def branches(self) -> "list[When]":
         """Each WHEN of a MERGE."""
         clauses, end = self.written.clauses, self.written.returning
         begins = [place for place, word in clauses.outside(self.written.target, end) if word == "when"]
