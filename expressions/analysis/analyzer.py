@@ -46,7 +46,7 @@ PARTS_MAX = 100_000
 
 @dataclass(eq=False)
 class Analyzer(Casts):
-    """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.queries.selects`)."""
+    """The analysis of expressions of one row."""
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)
