@@ -92,7 +92,10 @@ DATA = (
     "schemalab/anywhere/bridge",
     "schemalab/anywhere/texts.py",
 )
-"""Files of ours that are read, and modules that only a browser imports."""
+"""Files of ours that pages read, and modules that only a browser imports. What the walk reads is packed as well."""
+
+READ = set[Path]()
+"""Files of ours that the walk has read, modules apart."""
 
 LANGUAGES = ("en", "zh-hans")
 PREFIX = "/-prefix-/"
@@ -134,6 +137,7 @@ def walk_all() -> dict[str, str]:
     """Walks through all chapters, so that all modules are loaded; returns the first screen in each language."""
     import django
 
+    sys.addaudithook(_note)
     django.setup()
     from schemalab.anywhere.searches import search
     from schemalab.anywhere.site import Site
@@ -161,6 +165,14 @@ def walk_all() -> dict[str, str]:
         if response.status not in (200, 302):
             sys.exit(f"schemalab.anywhere.pack: {request.address} answers {response.status}")
     return first
+
+
+def _note(event: str, values: tuple[Any, ...]) -> None:
+    if event != "open" or not isinstance(values[0], str):
+        return
+    path = Path(values[0])
+    if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in OURS and path.suffix not in (".py", ".pyc"):
+        READ.add(path)
 
 
 def write_packages(into: Path) -> None:
@@ -263,6 +275,7 @@ def _data() -> Iterator[tuple[str, Path]]:
         for path in sorted(place.rglob("*")) if place.is_dir() else (place,):
             if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".po":
                 yield str(path.relative_to(ROOT)), path
+    yield from ((str(path.relative_to(ROOT)), path) for path in sorted(READ) if path.is_file())
     import django
 
     django_root = Path(django.__file__).parent
