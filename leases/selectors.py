@@ -34,7 +34,7 @@ class LeaseOn:
     incarnation: int
     expires_at: datetime
     remaining_s: float
-    acquired_at: datetime | None = None
+    acquired_at: datetime
     holders: tuple[Holder, ...] = ()
     """Sessions whose transactions use it, as the node has reported within the last second or so."""
 

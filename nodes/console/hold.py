@@ -50,6 +50,8 @@ class Hold:
     table_id: int
     table: str
     until: datetime
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When it read: it uses the version that was the newest by then."""
     wire: socket.socket | None = None
     """The session's socket under a descriptor of our own: shutting it wakes up the thread that waits at the session."""
     is_begun: threading.Event = field(default_factory=threading.Event)
@@ -74,6 +76,7 @@ def begin(node: str, *, who: str, table_id: int, table: str, connect: Callable[[
     _take_place(hold)
     try:
         session = _open(hold, connect)
+        hold.began = datetime.now(UTC)
         threading.Thread(target=_watch, args=(hold, session), name=f"hold on {node}", daemon=True).start()
         _append("transaction held", hold, who=who)
     except BaseException:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import Any
 
@@ -25,6 +26,7 @@ from catalog.selectors import table_named
 from changes.records import windows
 from changes.streams import awaited
 from leases.models import MAY_CONTROL_NODES, Node
+from leases.selectors import leases_on
 from nodes.console import hold
 from nodes.console.sessions import CONNECT_S
 from nodes.people.rights import MAY_WRITE
@@ -57,8 +59,15 @@ def part(_id: int) -> dict[str, Any]:
     up = Node.objects.filter(port__gt=0, state=Node.State.UP).order_by("-name").values_list("name", flat=True)
     taken = {one.node for one in lasting} | {one["node"] for one in awaited()}
     free = next((name for name in up if name not in taken), None)
-    shown = [{"node": one.node, "who": one.who, "until": one.until.isoformat()} for one in lasting]
+    shown = [{"node": one.node, "who": one.who, "until": _ends_at(one).isoformat()} for one in lasting]
     return {"holds": shown, "node": free if len(shown) < hold.HOLDS_MAX else None, "is_demo": is_demo()}
+
+
+def _ends_at(one: hold.Hold) -> datetime:
+    """Its limit, or the end of the lease that it uses, once a newer version is published."""
+    known = [lease for lease in leases_on(one.table_id, node=one.node) if lease.acquired_at <= one.began]
+    used = max(known, key=lambda lease: lease.version, default=None)
+    return one.until if used is None or used.version == used.newest else min(one.until, used.expires_at)
 
 
 @login_required

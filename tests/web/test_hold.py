@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
+from django.utils.timezone import now
 
 from catalog.models import StoryEvent, Table
-from leases.models import Node
+from leases.models import Lease, Node
 from nodes.console import hold
 from schemalab.operations import hold as page
 from schemalab.polling import wait_for
@@ -136,6 +138,25 @@ def test_a_node_that_does_not_answer_the_first_read_is_refused(
     assert answer.status_code == 409
     assert "cannot open a transaction on n3" in flat(answer.content.decode())
     assert (hold.holds(), hold._holds, kinds()) == ([], {}, [])
+
+
+def test_it_is_shown_to_end_with_its_lease_once_a_newer_version_is_out(
+    flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node renews no lease on an older version, so five minutes would be a promise that it breaks."""
+    began = now()
+    limit = began + timedelta(minutes=5)
+    held = hold.Hold("n3", "sam", flights.pk, "flights", limit, began=began)
+    monkeypatch.setattr(hold, "holds", lambda: [held])
+    expires = began + timedelta(seconds=30)
+    lease = {"table_id": flights.pk, "node": "n3", "incarnation": 1, "expires_at": expires}
+    older = Lease.objects.create(version=1, acquired_at=began - timedelta(seconds=9), **lease)
+    Lease.objects.create(version=2, acquired_at=began + timedelta(seconds=9), **lease)
+    assert page.part(0)["holds"][0]["until"] == expires.isoformat(), "v2 was published while it lasted"
+    Lease.objects.filter(pk=older.pk).update(expires_at=limit + timedelta(minutes=1))
+    assert page.part(0)["holds"][0]["until"] == limit.isoformat(), "its own limit comes first"
+    Lease.objects.filter(version=2).update(acquired_at=began - timedelta(seconds=1))
+    assert page.part(0)["holds"][0]["until"] == limit.isoformat(), "it reads with the newest version"
 
 
 def test_the_holds_can_be_read_while_a_node_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
