@@ -2,7 +2,8 @@
 
     page, command --ask--> Proof --task "lab.tasks.prove_plan"--> explorer --answer--> Proof --NOTIFY--> command
 
-Requests do not wait: a page looks again. A proof that is not there within `ANSWER_S` is unknown, with a reason.
+Requests do not wait: a page looks again. A proof that is not there within `ASK_AGAIN_S` is unknown, with a reason; a
+command waits no longer than `ANSWER_S`.
 Answers are kept under a key that includes `rules`. A plan whose search ends its process each time is unknown for good.
 """
 
@@ -35,7 +36,7 @@ TASK, QUEUE, CHANNEL = "lab.tasks.prove_plan", "lab", "schemalab_proof"
 ANSWER_S = 2.0
 TAKEN_UP_S = 1.0
 """A worker that runs and has nothing else to do takes a question up at once."""
-ASK_AGAIN_S = 30.0
+ASK_AGAIN_S = 60.0
 """A question without an answer, or whose answer is unknown, is asked again after this long."""
 KEPT_MAX = 500
 NOTHING = "nothing"
@@ -150,13 +151,16 @@ def shown(proof: Proof) -> Json:
             found["why"] = sentence_of(from_json(why))
         return body | proof.answer | found | _in_its_names(proof)
     age_s = (now() - proof.asked_at).total_seconds()
-    body["is_over"] = age_s > ASK_AGAIN_S
-    if proof.begun_at is None and age_s > TAKEN_UP_S and not _is_busy():
-        return body | {"verdict": "unknown", "why": _("no worker has taken it up: is the process lab running?")}
-    if age_s > ANSWER_S:
-        late = _("there is no answer after %(s)g s; the search goes on for a while") % {"s": ANSWER_S}
-        return body | {"verdict": "unknown", "why": late}
-    return body | {"verdict": "proving", "why": ""}
+    if age_s > ASK_AGAIN_S:
+        return body | _unknown(proof, ASK_AGAIN_S)
+    return body | {"is_over": False, "verdict": "proving", "why": ""}
+
+
+def _unknown(proof: Proof, waited_s: float) -> Json:
+    if proof.begun_at is None and not _is_busy():
+        return {"verdict": "unknown", "why": _("no worker has taken it up: is the process lab running?")}
+    late = _("there is no answer after %(s)g s; the search goes on for a while") % {"s": waited_s}
+    return {"verdict": "unknown", "why": late}
 
 
 def _in_its_names(proof: Proof) -> Json:
@@ -196,6 +200,9 @@ def wait(plan: Plan) -> Json:
         proof = ask(plan)
         while (seen := shown(proof))["verdict"] == "proving":
             age_s = (now() - proof.asked_at).total_seconds()
+            is_taken_up = age_s < TAKEN_UP_S or proof.begun_at is not None or _is_busy()
+            if age_s > ANSWER_S or not is_taken_up:
+                return seen | _unknown(proof, ANSWER_S)
             limit_s = TAKEN_UP_S if age_s < TAKEN_UP_S else ANSWER_S
             listener.wait({(CHANNEL, proof.key)}, limit_s - age_s + 0.01)
             proof.refresh_from_db()
