@@ -111,7 +111,7 @@ def _traffic_in_short() -> dict[str, Any]:
     counted = [run.figures for run in shown]
     return {
         "is_running": bool(runs_now) and not all(runs.is_lost(run) for run in runs_now),
-        "has_begun": any(counted),
+        "has_begun": any(figures.get("statements") for figures in counted),
         "clients": sum(run.clients for run in runs_now),
         "wrong": sum(figures.get("wrong", 0) for figures in counted),
         "checked": sum(figures.get("statements", 0) for figures in counted),

@@ -6,6 +6,7 @@
    <ol data-story>                               gets every event of the stream once, newest first
    <time data-until="..">, data-ago, data-since   counted here, on the server's clock
    <section data-own id="..">                    a part of one's own: asked for again when other tables are being loaded,
+                                                 when traffic starts or has its first statement,
                                                  or a change has ended; then it may be there no more
 
    Every event has a number; a number that is not the next one means something was missed, and is asked for. */
@@ -154,7 +155,7 @@
   }
 
   /* ---- what is each reader's own is in no part that all share: it is asked for again, until it waits no longer */
-  const beingLoaded = () => [...document.querySelectorAll("[data-part=load] a")].map((link) => link.pathname).join();
+  const beingLoaded = () => [...document.querySelectorAll("[data-part=load] a, [data-starts]")].map((one) => one.pathname ?? "traffic").join();
   let loaded = beingLoaded();
   async function askOwn(event) {
     const own = document.querySelector("[data-own]"), tables = beingLoaded(), isEnd = /^change (done|failed|cancelled)$/.test(event.detail?.kind);

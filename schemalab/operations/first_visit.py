@@ -66,11 +66,13 @@ def card(request: HttpRequest) -> dict[str, Any]:
     # n2, or the last node; one that answers
     up = Node.objects.filter(port__gt=0).exclude(state=Node.State.DOWN)
     names = list(up.order_by("name").values_list("name", flat=True))
+    traffic = list(runs.going_on().filter(table_id=demo.pk).values_list("figures", flat=True)) if demo else []
     return {
         "is_shown": True,
         "is_loading": is_loading,
         "demo": DEMO_TABLE if demo else None,
-        "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
+        "has_traffic": bool(traffic),
+        "is_starting": not any(figures.get("statements") for figures in traffic),
         "statement": demo and index_statement(demo),
         "node": KILLED if KILLED in names else names[-1] if names else "",
         "minutes": MINUTES,

@@ -107,8 +107,14 @@ def test_while_the_demo_is_being_loaded_it_waits_for_the_rows(
 def test_traffic_that_runs_is_not_started_again(client_of: ClientOf, flights: Table, nodes: None) -> None:
     runs.ask("flights", clients=1, writes_percent=67, minutes=10, who="sam")
     shown = words(client_of("olga").get("/"))
-    assert "Traffic is running" in shown
+    assert shown.count("Traffic starts…") == 2, "on the card, and where its wrong answers will be counted"
+    assert "Traffic is running" not in shown, "no statement has run"
+    assert "No client runs." not in shown
     assert 'action="/traffic/start/"' not in shown
+    TrafficRun.objects.update(figures={"statements": 3, "statements_per_s": 1, "wrong": 0})
+    shown = words(client_of("olga").get("/"))
+    assert "Traffic is running" in shown
+    assert "Traffic starts…" not in shown
     TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.STARTS_WITHIN_S + 1))
     assert "Traffic is running" not in words(client_of("olga").get("/")), "its process is gone"
 
