@@ -37,6 +37,7 @@ WORDS: dict[str, str | Promise] = {
     # the scene
     "scene": _("The cluster"),
     "lanes": _("Versions that nodes used, in true time"),
+    "inUseNone": _("no version in use: the next statement uses v{n}"),
     "inUse": _("versions of the schema in use: {n} of at most 2"),
     "inUseFull": _("versions of the schema in use: {n} of at most 2, so the next one waits"),
     "inUseSlim": _("{n} of at most 2 versions in use: the next waits"),
@@ -80,7 +81,7 @@ WORDS: dict[str, str | Promise] = {
     "doneOf": _("{p} %, {done} of {total} rows"),
     "afterWork": _("v{n} comes after the {work}: {far}"),
     "atMost": _("lease expires {t} at the latest"),
-    "scale": _("one line: {s}"),
+    "scale": _("grid lines every {s}"),
     "folded": _("{s} left out"),
     "pause": _("Pause the picture"),
     "paused": _("Picture paused"),

@@ -11,7 +11,7 @@ const FALLS = { "process killed": "killed", "process crashed": "crashed", "proce
 const RISES = new Set(["process thawed", "node back", "node joined"]);
 const WAIT_S_LEAST = 1, KEPT = 900;
 const s = (iso) => (iso ? Date.parse(iso) / 1000 : null);
-const lastBefore = (list, t) => list.findLast((one) => one.at <= t) ?? list[0];
+const lastBefore = (list, t) => list.findLast((one) => one.at <= t);
 
 export class History {
   constructor() { Object.assign(this, { states: [], pulses: [], story: [], uses: [], versions: [], downs: [], runs: [], works: [], table: null, leaseS: 30, start: 0 }); }
@@ -95,10 +95,16 @@ export class History {
     });
   }
 
-  state(t) { return lastBefore(this.states, t); }
+  /** Before this page knew it, a change has its statement from its beginning on; how far it was is not known. */
+  state(t) {
+    const known = lastBefore(this.states, t), { change, ...first } = this.states[0] ?? {};
+    if (known || !change || !this.works.some((work) => work.change === change.id && work.began <= t && t < (work.ended ?? Infinity))) return known;
+    return { ...first, change: { ...change, status: "running", next: [], work: null } };
+  }
   pulse(t) { return lastBefore(this.pulses, t); }
+  storages() { return Math.max(this.pulses.at(-1)?.entries?.length ?? 0, 1); }
   nodes(t) {
-    const names = this.state(t)?.nodes.map((node) => node.name) ?? [...new Set(this.uses.map((use) => use.node))];
+    const names = (this.state(t) ?? this.states[0])?.nodes.map((node) => node.name) ?? [...new Set(this.uses.map((use) => use.node))];
     return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   }
   using(t, node) { return this.uses.filter((use) => use.began <= t && (use.ended === null || t < use.ended) && (!node || use.node === node)); }

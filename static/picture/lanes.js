@@ -21,7 +21,7 @@ export class Lanes {
     if (this.zoom) return { from: this.zoom[0], to: this.zoom[1], stretches: [[this.zoom[0], this.zoom[1], false]] };
     const last = history.works.at(-1), newest = history.state(Infinity), open = newest?.change && isOpen(newest.change) && newest.change.timeline;
     const began = open ? Math.min(...open.map((point) => (point.began ? Date.parse(point.began) / 1000 : Infinity))) : last?.began ?? Infinity, now = this.now;
-    const from = Math.min(now - LEAST_S, began - 4), wait = history.wait(now), bound = wait?.use.until ?? now;
+    const from = Math.min(now - LEAST_S, began - 4, t - 1), wait = history.wait(now), bound = wait?.use.until ?? now;
     const to = Math.max(now + 2, wait ? bound + 1 : 0), busy = [[from, from + KEEP_S], [now - FRESH_S, to]];
     for (const work of history.works) busy.push([work.began, work.ended ?? now]);
     if (began < Infinity && open) busy.push([began, now]);

@@ -58,12 +58,12 @@ function draw() {
   const present = now(), t = at ?? present;
   root.toggleAttribute("data-drawn", true); root.classList.toggle("past", at !== null);
   const change = history.state(t)?.change;
-  root.classList.toggle("calm", !change); root.classList.toggle("moving", Boolean(change && isOpen(change)));
+  root.classList.toggle("calm", at === null && !change); root.classList.toggle("moving", Boolean(change && isOpen(change)));
   scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, what, clock, left: (until) => window.serverClock.left(1000 * until, at === null ? undefined : 1000 * at) });
   const moves = at !== null || history.wait(t) || history.work(t);
   if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock }); lanesAt = drawnAt; }
   steps(t);
-  const { from } = lanes.window(history, t), slider = $("at");
+  const { from } = lanes.window(history, present), slider = $("at");
   set(slider, { min: Math.floor(from), max: present.toFixed(1) });
   if (at === null || document.activeElement !== slider) slider.value = t.toFixed(1);
   slider.setAttribute("aria-valuetext", clock(t));
@@ -151,7 +151,7 @@ function take(parts) {
   if (parts.facts) { asked = false; history.setFacts(JSON.parse(parts.facts)); root.classList.toggle("empty", !history.table); }
   if (parts.now && history.addNow(JSON.parse(parts.now), time) && !asked) { asked = true; window.schemalab.again(); }
   if (parts.pulse) history.addPulse(JSON.parse(parts.pulse), time);
-  if (parts.facts || parts.now) soon(); // a pulse is drawn with the next second
+  if (parts.facts || parts.now) draw(); // with the sentence above it, which is of the same moment; a pulse waits for its second
 }
 document.addEventListener("schemalab:parts", (event) => take(event.detail ?? {}));
 document.addEventListener("schemalab:event", (event) => { history.addEvent(event.detail); soon(); });

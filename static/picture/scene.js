@@ -120,8 +120,8 @@ export class Scene {
   }
 
   draw(history, t, { isSlim, isLive, calm, label, what, clock, left }) {
-    const nodes = history.nodes(t), pulse = history.pulse(t), state = history.state(t), storages = Math.max(pulse?.entries?.length ?? 0, 1);
-    this.#build(nodes, storages, isSlim);
+    const nodes = history.nodes(t), pulse = history.pulse(t), state = history.state(t);
+    this.#build(nodes, history.storages(), isSlim);
     const G = this.G, W = this.words, wait = history.wait(t), work = history.work(t), using = history.using(t), change = state?.change?.status && isOpen(state.change) ? state.change : null;
     this.#drawRack(history, t, using, change, wait, label, what);
     this.#drawPublisher(wait, work, change, t);
@@ -160,7 +160,7 @@ export class Scene {
     }
     for (const [version, one] of this.cards) if (!places.has(version)) { set(one.g, { opacity: 0, move: move(G.slots[0][0] - 60, G.slots[0][1]), visibility: "hidden" }); set(one.who, { text: "" }); for (const token of one.byNode.values()) show(token, false); }
     this.inHand = upcoming;
-    set(this.count, { text: (used.size < 2 ? W.inUse : G.slim ? W.inUseSlim : W.inUseFull).replace("{n}", used.size), class: `bold${used.size > 2 ? " alarm" : ""}` });
+    set(this.count, { text: (!used.size && newest ? W.inUseNone : used.size < 2 ? W.inUse : G.slim ? W.inUseSlim : W.inUseFull).replace("{n}", used.size || (newest?.version ?? 0)), class: `bold${used.size > 2 ? " alarm" : ""}` });
     set(this.door, { class: used.size > 1 ? "door shut" : "door" });
     if (!this.sql) return;
     const told = history.state(t)?.change, sql = change ? change.statement : told ? told.statement : "";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from playwright.sync_api import Page
 from catalog.models import Table
 from tests.chromium import CHROMIUM, MISSING
 from tests.product.browser.people import violations
-from tests.web.drawn import arrive, opened
+from tests.web.drawn import arrive, opened, scene
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=MISSING)
 
@@ -91,6 +92,56 @@ def test_a_phone_shows_what_is_changed_on_its_first_screen(html: str) -> None:
         assert "If n2 wakes after its lease, the store refuses what it writes." in page.locator(".remedy").inner_text()
         assert any(text.startswith("lease: ") for text in texts(page, "[data-scene] .node.dead .foot"))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_moment_of_the_past_shows_what_was_true_then(html: str) -> None:
+    with opened(html) as page:
+        arrive(page, held=True)
+        assert "16 statements/s" in texts(page, "[data-scene] .node text")
+        assert page.locator("[data-part=hold]").is_visible()
+        page.locator("[data-back]").click()
+        change = "[data-scene] [data-what=change] text"
+        assert "Change 41" in texts(page, change), "its first version was out then"
+        assert not any("/s" in text for text in texts(page, "[data-scene] .node text")), "the rate of then is not known"
+        for _ in range(4):
+            page.locator("[data-back]").click()
+        assert not [text for text in texts(page, change) if text], "it had not begun"
+        assert page.locator("[data-steps] li:visible").count() == 0
+        shown = {one for one in texts(page, "[data-scene] .flies > .chip > text") if one.startswith("v")}
+        assert shown <= {"v7"}, "v8 was not published, and no publisher held it"
+        assert page.locator("[data-scene] .statements i").count() == 0
+        assert not page.locator("[data-part=hold]").is_visible(), "it would be a hold of today"
+        page.locator("button[data-live]").click()
+        assert "16 statements/s" in texts(page, "[data-scene] .node text")
+
+
+def test_the_sentence_and_the_picture_change_together(html: str) -> None:
+    """Beside a headline of the next step the old picture was wrong for up to half a second."""
+    with opened(html) as page:
+        arrive(page, held=True)
+        parts = scene(page.evaluate("window.serverClock.now()") / 1000, held=True)
+        change = parts["now"]["change"] | {"id": 42}
+        told = json.dumps(parts["now"] | {"change": change})
+        page.evaluate(
+            "(now) => { for (let n = 0; n < 2; n += 1)"
+            " document.dispatchEvent(new CustomEvent('schemalab:parts', { detail: { now } })); }",
+            told,
+        )
+        assert "Change 42" in texts(page, "[data-scene] [data-what=change] text")
+
+
+def test_a_version_that_no_node_uses_is_not_counted_as_none(html: str) -> None:
+    with opened(html) as page:
+        now = page.evaluate("window.serverClock.now()") / 1000
+        parts = scene(now)
+        parts["facts"] |= {"uses": [], "works": []}
+        parts["now"] |= {"leases": [], "change": None}
+        told = {name: json.dumps(part) for name, part in parts.items()}
+        page.evaluate(
+            "(detail) => document.dispatchEvent(new CustomEvent('schemalab:parts', { detail }))",
+            told,
+        )
+        assert "no version in use: the next statement uses v8" in texts(page, "[data-what=rack] text")
 
 
 LOOKS = [
