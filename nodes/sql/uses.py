@@ -575,7 +575,7 @@ class _Walk:
         return self._analysed(node, level, lambda: self.analyzer.condition(node, level, "WHERE"))
 
     def _expr(self, node: Node, level: _Level) -> Expr | None:
-        return self._analysed(node, level, lambda: self.analyzer.expr(node, level))
+        return self._analysed(node, level, lambda: self.analyzer.expr(node, level), nodes_max=EXPR_NODES_MAX)
 
     def _resolved(self, node: Node, level: _Level) -> Expr | None:
         """The column that a name means, if it is known."""
@@ -597,10 +597,13 @@ class _Walk:
             self.loose.update(parts)
         return found
 
-    def _analysed(self, node: Node, level: _Level, analyse: Callable[[], Expr]) -> Expr | None:
+    def _analysed(
+        self, node: Node, level: _Level, analyse: Callable[[], Expr], *, nodes_max: int | None = None
+    ) -> Expr | None:
         """An expression without subqueries; None, and no trace of the attempt, for one that is not understood."""
-        if node is not None and any(one.DESCRIPTOR.name == "SubLink" for one in nodes_in(node)):
-            return None
+        for count, one in enumerate(nodes_in(node) if node is not None else (), start=1):
+            if one.DESCRIPTOR.name == "SubLink" or (nodes_max is not None and count > nodes_max):
+                return None
         types, levels = list(self.analyzer.parameters.types), list(_around(level))
         reached = [one.is_reached for one in levels]
         try:
@@ -643,6 +646,8 @@ class _Walk:
 
 VALUES_MAX = 100
 """Rows of VALUES whose types are looked at."""
+EXPR_NODES_MAX = 2_000
+"""A value of more nodes is not looked at: the store says its type, and names of columns are found without it."""
 
 
 def _below(expr: Expr | None, relations: Sequence[Relation]) -> ColumnRef | None:

@@ -214,7 +214,8 @@ class Questions(SourceText):
         whole, types = assembled(self.statement, (*self.before, *pieces)), self.asked.parameters.types
         place = self.reading.place(whole, self.start, types)
         found = next(self.asked.answers, None)
-        named = parameters_in(grammar.parse(whole.text))
+        has_parameters = found is None or len(found.parameters) > 0
+        named = parameters_in(grammar.parse(whole.text)) if has_parameters else ()
         if found is None:
             count = max((len(types), *named))
             known = [*types, *[UNKNOWN] * (count - len(types))]

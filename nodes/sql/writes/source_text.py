@@ -1,7 +1,7 @@
 """The text of one statement that writes, of whose words queries for PostgreSQL are made. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,8 @@ class Reading:
     parameters: Parameters
     style: TimeStyle = PLAIN
     facts: Facts | None = None
+    placed: dict[tuple[Any, ...], InPlace] = field(default_factory=dict, compare=False)
+    """Texts that were placed: a plan that lacks a description is made again from its beginning."""
 
     def place(self, whole: Assembled, start: int, described: Sequence[Type] | None = None) -> InPlace:
         """A text for PostgreSQL. Raises `SqlError` for one that cannot be read in place.
@@ -43,6 +45,9 @@ class Reading:
         `described`: types of parameters of a text that is described alone.
         """
         parameters = Parameters(list(self.parameters.types if described is None else described))
+        key = (whole, start, described is None, *parameters.types)
+        if (known := self.placed.get(key)) is not None:
+            return known
         try:
             select = self._admitted(whole.text)
             found = followed(select, self.tables, self.views, parameters, self.style)
@@ -55,7 +60,8 @@ class Reading:
         if place.sets:
             raise unsupported("set_config in a statement that writes")
         refusals = {whole.origin(at): refusal for at, refusal in found.refusals.items()}
-        return replace(place, origin=whole.origin, columns=found.columns, refusals=refusals)
+        placed = replace(place, origin=whole.origin, columns=found.columns, refusals=refusals)
+        return self.placed.setdefault(key, placed)
 
     def _admitted(self, text: str) -> Node:
         """The query. Raises `SqlError`: a relation of the catalog is refused as a table that is not there."""
