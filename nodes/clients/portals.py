@@ -12,10 +12,10 @@ closes those that came after the savepoint, older ones go on.
 
 import datetime as dt
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from sys import getsizeof, maxsize
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from catalog import clock
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
@@ -26,9 +26,6 @@ from nodes.trace.record import Trace
 from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
-
-if TYPE_CHECKING:
-    from nodes.clients.protocols import CopyData
 
 ROWS_AT_ONCE = 100
 ENTRY_BYTES = 1000
@@ -138,6 +135,19 @@ def description(fields: Sequence[Field] | None, formats: Sequence[int] = ()) -> 
     return messages.NO_DATA if fields is None else messages.row_description(fields, formats)
 
 
+class CopyData(Protocol):
+    """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""
+
+    @property
+    def can_begin_again(self) -> bool: ...
+
+    async def begin(self, columns: int, *, is_binary: bool) -> None: ...
+
+    def pieces(self) -> AsyncIterator[bytes]: ...
+
+    async def discard(self, *, is_binary: bool) -> None: ...
+
+
 @dataclass(slots=True)
 class Portal:
     """A bound statement, and its result once it runs."""
@@ -160,7 +170,7 @@ class Portal:
     """The client takes some rows, and may do something else before it takes more."""
     trace: Trace | None = None
     """Records what its statement does, for a client that wants to know."""
-    data: "CopyData | None" = None
+    data: CopyData | None = None
     """What a COPY FROM is about."""
 
     @property

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from expressions.errors import FatalError, SqlError
 from nodes.clients.cursors import Cursor
-from nodes.clients.portals import Kept, Portal, Prepared
+from nodes.clients.portals import CopyData, Kept, Portal, Prepared
 from nodes.execution.held_rows import HeldRows
 from nodes.people.rights import Person
 from nodes.wire.results import Result
@@ -29,19 +29,6 @@ class Statements(Protocol):
     def end_cursors(self, *, committed: bool) -> None: ...
 
     def close_portals(self, *, since: int = 0) -> None: ...
-
-
-class CopyData(Protocol):
-    """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""
-
-    @property
-    def can_begin_again(self) -> bool: ...
-
-    async def begin(self, columns: int, *, is_binary: bool) -> None: ...
-
-    def pieces(self) -> AsyncIterator[bytes]: ...
-
-    async def discard(self, *, is_binary: bool) -> None: ...
 
 
 class Client(Protocol):

@@ -12,8 +12,8 @@ from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from leases.holders import shown
 from leases.rules import LeaseError
-from nodes.clients.portals import Portal, Prepared
-from nodes.clients.protocols import Client, CopyData
+from nodes.clients.portals import CopyData, Portal, Prepared
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.copy.options import wants_binary
 from nodes.crud.calls import declared
@@ -43,7 +43,7 @@ from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.session_calls import lone_call, name_of
 from nodes.sql.statements import Statement, parse, public_text
 from nodes.sql.tables_of_queries import table_of_query
-from nodes.store.numbers import LastNumbers
+from nodes.store.last_numbers import LastNumbers
 from nodes.trace.record import Trace
 from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.messages import Field

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
-from nodes.clients.protocols import CopyData
+from nodes.clients.portals import CopyData
 from nodes.context import Environment
 from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client

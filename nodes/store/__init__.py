@@ -11,5 +11,6 @@ refusals         errors of the store in the terms of a client; those of an old s
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)
 name_cache       from names to ids
-numbers          numbers of identity columns, from sequences, and those that a session took last
+numbers          numbers of identity columns, from sequences
+last_numbers     those that a session took last
 """

@@ -5,7 +5,6 @@ statement that fails, or whose node ends before COMMIT, is a gap.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catalog.descriptor import Descriptor
@@ -17,21 +16,6 @@ from storage.sequences import make_sql, sequence_of, take_sql, taken
 
 if TYPE_CHECKING:
     from nodes.store.transaction import Transaction
-
-
-@dataclass(eq=False)
-class LastNumbers:
-    """The number that a session took last from each sequence, by the sequence's name at the store."""
-
-    by_sequence: dict[str, int] = field(default_factory=dict)
-    newest: str | None = None
-    """The sequence that it took a number from last."""
-
-    def note(self, sequence: str, number: int) -> None:
-        self.by_sequence[sequence], self.newest = number, sequence
-
-    def forget(self) -> None:
-        self.by_sequence, self.newest = {}, None
 
 
 async def take_numbers(

@@ -8,7 +8,7 @@ lost at COMMIT                     CommitUnknown, if nobody can say what became 
 
 import logging
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from expressions.errors import (
     CONNECTION_FAILURE,
@@ -28,9 +28,6 @@ from nodes.settings.known import unrecognized, unrecognized_in
 from nodes.store.pipeline import StoreError, UsersCommand
 from storage.pair_views import SCHEMA
 from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
-
-if TYPE_CHECKING:
-    from nodes.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -163,6 +160,12 @@ OF_A_SCHEMA = ("0A", "21", "22", "23", "42")
 """Classes of errors that another version of a table might not have led to."""
 
 
+class Checkable(Protocol):
+    """A transaction whose versions can be checked. Raises `Retry`."""
+
+    async def check(self) -> None: ...
+
+
 class checked:  # noqa: N801 - reads as the function that `contextlib` would make of it, at a fifth of the cost
     """Raises `Retry` instead of an error that follows from a version which is not accepted any more.
 
@@ -175,7 +178,7 @@ class checked:  # noqa: N801 - reads as the function that `contextlib` would mak
 
     __slots__ = ("transaction",)
 
-    def __init__(self, transaction: "Transaction") -> None:
+    def __init__(self, transaction: Checkable) -> None:
         self.transaction = transaction
 
     async def __aenter__(self) -> None: ...

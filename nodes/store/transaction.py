@@ -36,8 +36,8 @@ from expressions.errors import (
 from leases.node.uses import Pin
 from nodes.store import deadline, refusals
 from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, arm_command, enter_command, is_strict
+from nodes.store.last_numbers import LastNumbers
 from nodes.store.lost_commit import outcome_of
-from nodes.store.numbers import LastNumbers
 from nodes.store.pinned import PinnedSession
 from nodes.store.pipeline import (
     CancelledAtCommit,

@@ -77,7 +77,7 @@ def test_a_rename_is_refused_by_one_server_while_another_takes_it() -> None:
         for step, outcome in model.steps(published)  # type: ignore[arg-type]
         if step.operation == "create"
     }
-    assert creates == {"older": "World", "newer": "Found"}
+    assert creates == {"older": "World", "newer": "Fault"}
 
 
 def test_a_race_inside_of_a_transaction_disappears() -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.typed import Context, evaluate
-from nodes.clients.protocols import CopyData
+from nodes.clients.portals import CopyData
 from nodes.context import Environment
 from nodes.copy.incoming import Incoming, Row
 from nodes.execution.fairness import LARGE_CHARS, in_thread

@@ -281,7 +281,7 @@ SWITCHES = (
         "T4",
         "before its first write a transaction enters every table again",
         "nodes.store.transaction:Transaction._prologue",
-        "if deadline is None and self._entered:",
+        "if armed is None and self._entered:",
         "if False:",
         f"{READING_TESTS}test_before_its_first_write_every_table_is_entered_again_with_the_earliest_expiration",
     ),
