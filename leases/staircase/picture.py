@@ -35,6 +35,7 @@ BRIEF_S = 3.0
 STATE_LETTERS, FILLING_LETTERS = 13, 26
 """Of a state in words; of the longest, which says its phase, too."""
 LENGTH_LETTERS = 7
+WAIT_S_LEAST, WAIT_LETTERS = 1.0, 18
 NODES_SHOWN_APART = 8
 HEARTBEAT_LATE_S = 5.0
 
@@ -44,23 +45,27 @@ def picture(facts: Facts) -> Json:
     everybody = facts.walks
     facts = replace(_news_only(facts), walks=tuple(without_passing_jobs(walk, facts.end) for walk in everybody))
     scale = axis(_moments(facts), start=facts.start, end=facts.end)
-    # folds, with lengths where there is room
+    tables = [_table(*walks, facts.marks, scale) for walks in zip(facts.walks, everybody, strict=True)]
+    works = [_work(facts, scale, number) for number in range(len(facts.works))]
+    busy = [*works, *(hold for table in tables for lane in table["lanes"] for hold in lane["holds"])]
+    # stretches that are drawn narrower, with lengths where there is room; folded where nothing happens
     free, half = 0.0, LENGTH_LETTERS * LETTER / 2
     folds: list[Json] = []
     for one in scale.folds():
         middle = round(one.x + one.width / 2, 2)
         is_named = middle - half >= free and middle + half <= WIDTH
         free = middle + half if is_named else free
-        folds.append(asdict(one) | {"middle": middle, "is_named": is_named})
+        is_idle = all(of["x"] + of["width"] <= one.x or of["x"] >= one.x + one.width for of in busy)
+        folds.append(asdict(one) | {"middle": middle, "is_named": is_named, "is_idle": is_idle})
     return {
         "is_live": facts.is_live,
         "is_partial": facts.is_partial,
         "start": iso(facts.start),
         "end": iso(facts.end),
-        "tables": [_table(*walks, facts.marks, scale) for walks in zip(facts.walks, everybody, strict=True)],
+        "tables": tables,
         "folds": folds,
         "ticks": _ticks(facts, scale),
-        "works": [_work(facts, scale, number) for number in range(len(facts.works))],
+        "works": works,
         "rates": asdict(plots.plot(facts.seconds, scale, (plots.rate,))),
         "latencies": asdict(plots.plot(facts.seconds, scale, (plots.p50, plots.p99))),
         "figures": plots.sentence(facts.seconds, facts.works),
@@ -120,7 +125,7 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     marks = [mark for mark in marks if mark.concerns({walk.table_id})]
     shown_as = looks(walk)
     flags = _flags(walk.versions, shown_as, scale)
-    drawn = lanes(walk, marks, scale)
+    drawn, waits = lanes(walk, marks, scale), _waits(walk, scale)
     head = MARK if any(lane.marks for lane in drawn) else 0.0
     room = LANES / max(len(drawn), 1) - head - BAR - 2 * PAD
     rise = max(min(STEP * (len(walk.versions) - 1), RISE_MOST, room), RISE_LEAST)
@@ -135,7 +140,8 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     shown = []
     height = round(head + rise + BAR + 2 * PAD, 2)
     for lane in drawn:
-        shown.append(_lane(lane, y, head, rise, len(walk.versions)))
+        holds = [wait for wait in waits if wait["node"] == lane.node]
+        shown.append(_lane(lane, y, head, rise, len(walk.versions), holds))
         y = round(y + height, 2)
     return {
         "id": walk.table_id,
@@ -153,12 +159,34 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     }
 
 
-def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json:
+def _waits(walk: Walk, scale: Axis) -> list[Json]:
+    """The waits of a second or more, each in the bar of the node that left last."""
+    end, steps = scale.times[-1], {one.version: step for step, one in enumerate(walk.versions)}
+    found = []
+    for newer in walk.versions[1:]:
+        since = newer.published_at
+        last = last_to_leave(walk.uses, version=newer.version, since=since)
+        if last is None or last.version not in steps or since < scale.times[0]:
+            continue
+        left = end if last.ended is None else min(last.ended, end)
+        if left - since >= WAIT_S_LEAST:
+            x, is_over = scale.place(since), last.ended is not None and last.ended <= end
+            wait = {"node": last.node, "step": steps[last.version], "x": x, "width": round(scale.place(left) - x, 2)}
+            label = wait["width"] / LETTER >= WAIT_LETTERS + len(last.node)
+            found.append(wait | {"seconds": round(left - since, 3), "is_over": is_over, "label": label})
+    return found
+
+
+def _lane(lane: Lane, y: float, head: float, rise: float, versions: int, holds: Sequence[Json]) -> Json:
     """Bars climb from the lower edge, the oldest version, to `head` below the upper."""
     step = rise / max(versions - 1, 1)
 
     def at(number: int) -> float:
         return round(y + head + PAD + rise - number * step, 2)
+
+    def is_down(hold: Json) -> bool:
+        """The words of a node that does not answer stand there."""
+        return any(gap.step == hold["step"] and gap.x + gap.width > hold["x"] for gap in lane.gaps)
 
     following = [*(mark.x for mark in lane.marks[1:]), WIDTH][: len(lane.marks)]
     return {
@@ -167,8 +195,9 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
         "text_y": round(y + TEXT, 2),
         "bars": [
             asdict(bar) | {"y": at(bar.step), "label": _label(bar, room)}
-            for bar, room in zip(lane.bars, _rooms(lane, step), strict=True)
+            for bar, room in zip(lane.bars, _rooms(lane, step, holds), strict=True)
         ],
+        "holds": [hold | {"y": at(hold["step"]), "label": hold["label"] and not is_down(hold)} for hold in holds],
         "gaps": [
             asdict(gap)
             | {
@@ -185,15 +214,16 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
     }
 
 
-def _rooms(lane: Lane, step: float) -> list[float]:
-    """The widths for words in bars, up to the next bar or a dead node's hatch."""
+def _rooms(lane: Lane, step: float, holds: Sequence[Json]) -> list[float]:
+    """The widths for words in bars, up to the next bar, a dead node's hatch or a wait."""
+    covers = [*((gap.step, gap.x) for gap in lane.gaps), *((hold["step"], hold["x"]) for hold in holds)]
     following = [*lane.bars[1:], None]
     covered = [
         bar.width if later is None or (later.step - bar.step) * step >= BAR else min(bar.width, later.x - bar.x)
         for bar, later in zip(lane.bars, following, strict=True)
     ]
     return [
-        min([room, *(gap.x - bar.x for gap in lane.gaps if gap.step == bar.step and gap.x >= bar.x)])
+        min([room, *(x - bar.x for step_of, x in covers if step_of == bar.step and x >= bar.x)])
         for bar, room in zip(lane.bars, covered, strict=True)
     ]
 

@@ -87,6 +87,7 @@ def test_the_table_that_was_changed_last_is_drawn(client_of: ClientOf, flights: 
         "1 node went from v1 to v2.",
         "At most 2 versions were in use at once.",
         "The longest wait was 15 s, until n2 left v1.",
+        "<title>waited 15 s for n2</title>",
         'fill="url(#look-delete-only)"',
         "n2 leaves v1.",  # its words, moment by moment
         "Statements a second",

@@ -194,6 +194,21 @@ def test_a_node_that_fell_and_rose_before_the_window_needs_no_lane_of_its_own() 
     assert {"n000", "n001"} & {lane["node"] for lane in shown} == {"n001"}
 
 
+def test_a_wait_is_drawn_at_its_node_and_is_not_folded() -> None:
+    """Beside lanes of milliseconds the node that was waited for looked like the others."""
+    uses = [use("n1", 1, -9.0, 10.1), use("n2", 1, -9.0, 10.1), use("n3", 1, -9.0, 33.0), use("n3", 2, 10.1)]
+    drawn = picture(facts([version(1, -9.0), version(2, 10.0)], uses, end=90.0))
+    [table] = drawn["tables"]
+    holds = {lane["node"]: lane["holds"] for lane in table["lanes"]}
+    assert (holds["n1"], holds["n2"]) == ([], [])
+    [wait] = holds["n3"]
+    assert (wait["seconds"], wait["is_over"], wait["label"]) == (23.0, True, True)
+    older = next(bar for lane in table["lanes"] if lane["node"] == "n3" for bar in lane["bars"] if bar["version"] == 1)
+    assert wait["y"] == older["y"], "in the bar of the version that it had to leave"
+    assert round(wait["x"] + wait["width"], 1) == round(older["x"] + older["width"], 1)
+    assert [(round(one["seconds"]), one["is_idle"]) for one in drawn["folds"]] == [(10, True), (23, False), (57, True)]
+
+
 def test_a_third_version_in_use_would_be_counted() -> None:
     uses = [use("n1", 1, 1.0), use("n2", 2, 11.0), use("n3", 3, 41.0)]
     assert picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]["at_once"] == 3
