@@ -162,7 +162,7 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
 def _waits(walk: Walk, scale: Axis) -> list[Json]:
     """The waits of a second or more, each in the bar of the node that left last."""
     end, steps = scale.times[-1], {one.version: step for step, one in enumerate(walk.versions)}
-    found = []
+    found: list[Json] = []
     for newer in walk.versions[1:]:
         since = newer.published_at
         last = last_to_leave(walk.uses, version=newer.version, since=since)
@@ -170,10 +170,19 @@ def _waits(walk: Walk, scale: Axis) -> list[Json]:
             continue
         left = end if last.ended is None else min(last.ended, end)
         if left - since >= WAIT_S_LEAST:
-            x, is_over = scale.place(since), last.ended is not None and last.ended <= end
-            wait = {"node": last.node, "step": steps[last.version], "x": x, "width": round(scale.place(left) - x, 2)}
-            label = wait["width"] / LETTER >= WAIT_LETTERS + len(last.node)
-            found.append(wait | {"seconds": round(left - since, 3), "is_over": is_over, "label": label})
+            x = scale.place(since)
+            width = round(scale.place(left) - x, 2)
+            found.append(
+                {
+                    "node": last.node,
+                    "step": steps[last.version],
+                    "x": x,
+                    "width": width,
+                    "seconds": round(left - since, 3),
+                    "is_over": last.ended is not None and last.ended <= end,
+                    "label": width / LETTER >= WAIT_LETTERS + len(last.node),
+                }
+            )
     return found
 
 
