@@ -330,7 +330,7 @@ class Request:
             try:
                 found = await in_thread_if_large(text.sql, made)
             except Undescribed as lacking:
-                answers.append(await self._described(lacking, catalog))
+                answers += [await self._described(one, catalog) for one in (lacking, *lacking.more)]
             except SqlError as error:
                 raise await self._explained(error, catalog) from None
         if is_short((text.sql,)):

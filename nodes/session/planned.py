@@ -491,7 +491,7 @@ class PlannedStatements:
                 return await in_thread_if_large(text, made)
             except Undescribed as lacking:
                 refuse_unknown(statement, parameters.count_max)
-                answers.append(await self._described(transaction, lacking, named))
+                answers += [await self._described(transaction, one, named) for one in (lacking, *lacking.more)]
             except SqlError as error:
                 raise await self.names.explained(error, tables) from None
 

@@ -62,6 +62,8 @@ class Undescribed(Exception):
     place: InPlace
     oids: tuple[int, ...]
     clauses: Guarded = ()
+    more: "Sequence[Undescribed]" = ()
+    """Texts behind it, whose answers do not depend on its own."""
 
     def explained(self, error: SqlError) -> SqlError:
         """PostgreSQL's error in the words that it has for the statement itself."""
@@ -124,13 +126,27 @@ class Questions(SourceText):
         self._checked(given, [(self.table,), (proposed,)], condition, "UPDATE")
 
     def values(self, given: Sequence[tuple[Column, Pieces, Node]]) -> None:
-        """Checks values of VALUES."""
-        for place in range(0, len(given), ITEMS_MAX):
-            some = given[place : place + ITEMS_MAX]
+        """Checks values of VALUES, the same words for a column once."""
+        source, first = self.statement.encode(), dict[tuple[Any, ...], tuple[Column, Pieces, Node]]()
+        for column, pieces, node in given:
+            words = tuple(source[one.start : one.end] if isinstance(one, Slice) else one for one in pieces)
+            first.setdefault((column.id, words), (column, pieces, node))
+        once, lacking = list(first.values()), list[Undescribed]()
+        for place in range(0, len(once), ITEMS_MAX):
+            some = once[place : place + ITEMS_MAX]
             items = [self._item(pieces, node, column) for column, pieces, node in some]
-            answer = self.ask(["VALUES (", *listed([item.pieces for item in items]), ")"])
+            try:
+                answer = self.ask(["VALUES (", *listed([item.pieces for item in items]), ")"])
+            except Undescribed as one:
+                lacking.append(one)
+                if one.oids:  # the next ones need the types of its parameters
+                    break
+                continue
             for (column, _, node), item, output in zip(some, items, answer.outputs, strict=True):
                 refuse_type(column, None if item.is_cast else output.type, place_of(node))
+        if lacking:
+            lacking[0].more = lacking[1:]
+            raise lacking[0]
 
     def source(self, columns: Sequence[Column]) -> tuple[Answer, list[tuple[Type | None, int]]]:
         """The query of an INSERT, with the type of each column and its place; None is one without a type.

@@ -13,7 +13,7 @@ from expressions.sqltypes import ARRAY_OF, INT4, INT8, NUMERIC, TEXT, VARCHAR, T
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SeveralPlan, WritingPlan
 from nodes.sql.statements import Statement, parse
-from nodes.sql.writes.questions import Described
+from nodes.sql.writes.questions import Described, Undescribed
 from nodes.sql.writes.row_texts import Text, Texts, several_texts, texts_of
 from nodes.sql.writes.source_text import Reading
 from nodes.wire.messages import Field
@@ -153,6 +153,15 @@ def test_what_is_another_value_each_time_and_what_is_no_key_says_nothing_of_keys
 def test_nothing_is_asked_for_columns_constants_and_a_row_by_its_key() -> None:
     assert texts("INSERT INTO t VALUES (1, 'x') RETURNING id, a") == Texts()
     assert texts("UPDATE t SET n = n + 1 WHERE id = 5 RETURNING n") == Texts()
+
+
+@pytest.mark.parametrize(("value", "count"), [("extract(hour from now())", 1), ("{} + extract(hour from now())", 3)])
+def test_values_of_many_rows_are_asked_at_once(value: str, count: int) -> None:
+    rows = ", ".join(f"({number}, {value.format(number)})" for number in range(4000))
+    [statement] = parse(f"INSERT INTO t (id, n) VALUES {rows}")
+    with pytest.raises(Undescribed) as lacking:
+        make_plan(statement, {"t": T, "u": U}, Parameters(), reading=READING)
+    assert len((lacking.value, *lacking.value.more)) == count
 
 
 def test_a_conflict_asks_whether_and_what_of_both_rows() -> None:
