@@ -43,7 +43,7 @@ class Others:
         return cls(items, columns)
 
     def star(self) -> Shown:
-        """The columns that * stands for. Raises 0A000 for one that both sides of a join make."""
+        """The columns that * stands for. Raises 0A000 for one that both sides of a join make, or without a relation."""
         return [one for item in self.items for one in self._star(item)]
 
     def star_of(self, alias: str) -> Shown:
@@ -53,7 +53,10 @@ class Others:
     def _star(self, item: Node) -> Shown:
         join = join_of(item)
         if join is None:
-            return [one for alias in aliases([item]) for one in self.star_of(alias)]
+            names = aliases([item])
+            if not names:
+                raise unsupported("RETURNING * beside a relation without a name", hint="name it: (..) AS q")
+            return [one for alias in names for one in self.star_of(alias)]
         left, right = self._star(join.larg), self._star(join.rarg)
         names = self._merged(join)
         if names and join.jointype == pb.JOIN_FULL:

@@ -9,6 +9,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import ARRAY_OF, INT4, INT8, NUMERIC, TEXT, VARCHAR, Type
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SeveralPlan, WritingPlan
@@ -153,6 +154,12 @@ def test_what_is_another_value_each_time_and_what_is_no_key_says_nothing_of_keys
 def test_nothing_is_asked_for_columns_constants_and_a_row_by_its_key() -> None:
     assert texts("INSERT INTO t VALUES (1, 'x') RETURNING id, a") == Texts()
     assert texts("UPDATE t SET n = n + 1 WHERE id = 5 RETURNING n") == Texts()
+
+
+def test_a_star_of_a_relation_without_a_name_is_refused() -> None:
+    with pytest.raises(SqlError, match="RETURNING [*] beside a relation without a name") as refusal:
+        planned("UPDATE t SET n = 4 FROM (SELECT 3) WHERE t.id > 1 RETURNING *", [INT4])
+    assert refusal.value.sqlstate == FEATURE_NOT_SUPPORTED
 
 
 @pytest.mark.parametrize(("value", "count"), [("extract(hour from now())", 1), ("{} + extract(hour from now())", 3)])
