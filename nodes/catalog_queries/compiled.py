@@ -76,18 +76,18 @@ class Facts:
 
 def compiled(text: str, select: Node, facts: Facts) -> Compiled:
     """The text of `select`, which stands alone in it. Raises `SqlError` for what a node cannot tell."""
-    return edited(text, replaced(text, select, facts))
+    return edited(text, replaced(Words(text), select, facts))
 
 
-def replaced(text: str, select: Node, facts: Facts) -> list[Replacement]:
-    walk = _Walk(text, facts)
+def replaced(words: Words, select: Node, facts: Facts) -> list[Replacement]:
+    walk = _Walk(words, facts)
     walk.read(select)
     return walk.replacements
 
 
 @dataclass
 class _Walk:
-    text: str
+    words: Words
     facts: Facts
     replacements: list[Replacement] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
@@ -96,7 +96,6 @@ class _Walk:
     """Places of calls that ANY or ALL takes as an array: in brackets of its own a query would be one of rows."""
 
     def read(self, select: Node) -> None:
-        self.words = Words(self.text)
         for node, names in nodes_in_scope(select):
             kind = node.DESCRIPTOR.name
             if kind == "RangeVar" and (node.schemaname or node.relname not in names):

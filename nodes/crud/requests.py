@@ -48,6 +48,7 @@ from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.compiled import is_short
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
+from nodes.sql.admission import admitted
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SelectPlan, WritingPlan
@@ -415,7 +416,8 @@ class Request:
         reading = self._reading([])
         scans = scans_in(statement.node, reading.tables, {}, Parameters([], count_max=len(text.values)), reading.style)
         (scan,) = scans.values()
-        return statement, over_tables(text.sql, 0, scans, {}, reading.functions, reading.style, scan)
+        query = admitted(text.sql, reading.functions)
+        return statement, over_tables(query, 0, scans, {}, reading.functions, reading.style, scan)
 
     async def _computing(self, text: Text) -> Computing:
         """The questions of a statement that writes."""

@@ -10,8 +10,9 @@ keeps its functions, so names are checked there, and PostgreSQL calls a function
     f(x)   pg_catalog.f(x)   (x).f   t.f        the last two look like columns
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from expressions import grammar
@@ -24,6 +25,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from nodes.sql.edits import Words
 
 Node = Any
 
@@ -53,8 +55,27 @@ class FunctionNames:
     refused: frozenset[str]
 
 
-def admitted(text: str, functions: FunctionNames | None = None) -> Node:
-    """The statement's node. Raises `SqlError` for a text that must not run, `postgast.PgQueryError` for no SQL.
+@dataclass(eq=False)
+class Admitted:
+    """A text that PostgreSQL may run. It is read once: tree, nodes and words serve all that is made of it."""
+
+    text: str
+    stmt: Node
+    nodes: Mapping[str, Sequence[Node]]
+    """Those of its tree that others ask for, by their kinds (`LISTED`)."""
+
+    @cached_property
+    def words(self) -> Words:
+        return Words(self.text)
+
+    def of_kinds(self, *kinds: str) -> Iterator[Node]:
+        """Its nodes of these kinds."""
+        for kind in kinds:
+            yield from self.nodes.get(kind, ())
+
+
+def admitted(text: str, functions: FunctionNames | None = None) -> Admitted:
+    """The text, read. Raises `SqlError` for one that must not run, `postgast.PgQueryError` for no SQL.
 
     Without `functions` the database checks calls by privileges.
     """
@@ -63,11 +84,14 @@ def admitted(text: str, functions: FunctionNames | None = None) -> Node:
         raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
     stmt = tree.stmts[0].stmt
     _require_kind(stmt)
+    found: dict[str, list[Node]] = {}
     for node in nodes_in(stmt):
-        check = CHECKS.get(node.DESCRIPTOR.name)
-        if check is not None:
-            check(node, functions)
-    return stmt
+        kind = node.DESCRIPTOR.name
+        if kind in CHECKS:
+            CHECKS[kind](node, functions)
+        if kind in LISTED:
+            found.setdefault(kind, []).append(node)
+    return Admitted(text, stmt, found)
 
 
 def nodes_in(root: Node) -> Iterator[Node]:
@@ -148,6 +172,10 @@ def _strings(parts: Any) -> list[str]:
     return [part.string.sval for part in parts if part.WhichOneof("node") == "string"]
 
 
+LISTED = frozenset({
+    "ColumnRef", "CommonTableExpr", "FuncCall", "JoinExpr", "ParamRef", "RangeFunction", "RangeSubselect",
+    "RangeTableSample", "RangeVar", "ResTarget", "SQLValueFunction", "SelectStmt",
+})  # fmt: skip
 CHECKS = {
     "RangeVar": _check_relation,
     "IntoClause": _check_into,

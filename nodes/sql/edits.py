@@ -70,6 +70,7 @@ class Words:
     def __init__(self, text: str) -> None:
         self.source, self.tokens = text.encode(), grammar.tokens(text)
         self._starts = [token.start for token in self.tokens]
+        self._words = [self.source[token.start : token.end].decode().lower() for token in self.tokens]
 
     def index(self, location: int) -> int:
         """The word at, or before, a byte of the text."""
@@ -77,10 +78,7 @@ class Words:
 
     def __getitem__(self, index: int) -> str:
         """A word in lower case; "" beyond both ends."""
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        return self.source[token.start : token.end].decode().lower()
+        return self._words[index] if 0 <= index < len(self._words) else ""
 
     def brackets(self, index: int) -> tuple[int, int]:
         """The first bracket from a word on, and the one that closes it."""

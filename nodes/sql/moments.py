@@ -12,8 +12,8 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.text.sql_names import quoted
 from expressions.errors import unsupported
-from nodes.sql.admission import nodes_in
-from nodes.sql.edits import Replacement, Words
+from nodes.sql.admission import Admitted
+from nodes.sql.edits import Replacement
 
 Node = Any
 
@@ -29,16 +29,14 @@ TYPES = {
 }
 
 
-def replaced_moments(text: str, select: Node) -> list[Replacement]:
+def replaced_moments(query: Admitted) -> list[Replacement]:
     """The pieces to replace. A constant such as 'today' is the store's to read."""
-    words = Words(text)
-    bare = {id_of(target.val) for target in _of(select, "ResTarget") if not target.name}
-    in_from = {id_of(call): function for function in _of(select, "RangeFunction") for call in _direct_calls(function)}
+    bare = {id_of(target.val) for target in query.of_kinds("ResTarget") if not target.name}
+    functions = query.of_kinds("RangeFunction")
+    in_from = {id_of(call): function for function in functions for call in _direct_calls(function)}
     found = []
-    for node in nodes_in(select):
-        kind = node.DESCRIPTOR.name
-        if kind not in ("SQLValueFunction", "FuncCall"):
-            continue
+    for node in query.of_kinds("FuncCall", "SQLValueFunction"):
+        kind, words = node.DESCRIPTOR.name, query.words
         name, precision = _name_of(node)
         if name == "age" and len(node.args) == 1:
             end = words.tokens[words.brackets(words.index(node.location))[0]].end
@@ -68,10 +66,6 @@ def _name_of(node: Node) -> tuple[str, int | None]:
         return node.funcname[-1].string.sval, None
     name = str(pb.SQLValueFunctionOp.Name(node.op)).removeprefix("SVFOP_").lower()
     return name.removesuffix("_n"), node.typmod if name.endswith("_n") else None
-
-
-def _of(select: Node, kind: str) -> Iterator[Node]:
-    return (node for node in nodes_in(select) if node.DESCRIPTOR.name == kind)
 
 
 def _direct_calls(function: Node) -> Iterator[Node]:

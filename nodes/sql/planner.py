@@ -33,7 +33,8 @@ class Planner(Merges):
 
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
-            return several(self.statement, self._part, self._query, self.views)
+            clauses = self.reading.clauses(self.statement.text, self.statement.start)
+            return several(self.statement, clauses, self._part, self._query, self.views)
         return self._plan(kind, node)
 
     def _part(self, kind: str, node: Node, within: Within) -> WritingPlan:

@@ -27,7 +27,7 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INSUFFICIENT_PRIVILEGE, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.catalog_queries.compiled import Facts, replaced
-from nodes.sql.admission import FunctionNames, admitted, nodes_in
+from nodes.sql.admission import Admitted, FunctionNames, admitted
 from nodes.sql.edits import Compiled, Replacement, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
@@ -88,6 +88,8 @@ class InPlace:
     """Those of its result, as far as their names say what they are."""
     refusals: Mapping[int, SqlError] = field(default_factory=dict)
     """Why a name at this byte of the statement means nothing, if PostgreSQL says so."""
+    parameters: frozenset[int] = frozenset()
+    """Those that a statement which writes names in this text of its words."""
     origin: Callable[[int], int] = int
     """The byte of the statement that a byte of the template's text comes from, where that is not the statement."""
 
@@ -133,11 +135,11 @@ def in_place(
     """The statement for PostgreSQL, asked in this style. Raises `SqlError`, `postgast.PgQueryError`."""
     text, start = _asked(statement, functions)
     try:
-        node = admitted(text, functions)
-        if node.WhichOneof("node") != "select_stmt":
+        query = admitted(text, functions)
+        if query.stmt.WhichOneof("node") != "select_stmt":
             raise unsupported("a statement that reads no rows")
-        found = followed(node.select_stmt, tables, views, parameters, style)
-        place = over_tables(text, start, found.scans, views, functions, style, facts=facts)
+        found = followed(query.stmt.select_stmt, tables, views, parameters, style)
+        place = over_tables(query, start, found.scans, views, functions, style, facts=facts)
     except SqlError as error:
         error.offset += start if error.offset >= 0 else 0
         name = {at: name for name, at in statement.asks.tables}.get(error.offset, "")
@@ -146,12 +148,11 @@ def in_place(
             message = f'relation "{name}" does not exist'
             raise SqlError(UNDEFINED_TABLE, message, error.offset, table=name) from None
         raise
-    is_long = _makes_rows(node)
-    return replace(place, may_take_long=is_long, columns=found.columns, refusals=found.refusals)
+    return replace(place, may_take_long=_makes_rows(query), columns=found.columns, refusals=found.refusals)
 
 
 def over_tables(
-    text: str,
+    query: Admitted,
     start: int,
     scans: "Mapping[Place, Scan]",
     views: Mapping[str, ViewInUse],
@@ -160,14 +161,14 @@ def over_tables(
     keyed: Scan | None = None,
     facts: Facts | None = None,
 ) -> InPlace:
-    """A SELECT over these tables, by the places where its text names them. Raises `SqlError`, `postgast.PgQueryError`.
+    """A SELECT over these tables, by the places where its text names them. Raises `SqlError`.
 
     `start`: bytes of the client's text before it. The use of `keyed` shows the key of its rows, hidden or not. With
     `facts` the text may ask for values of the session, and is this session's then (`InPlace.is_of_session`).
     """
     compiling = _Compiling(functions, style, scans, keyed, facts)
     tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
-    template = compiling.query(text, (), tables, views)
+    template = compiling.query(query, (), tables, views)
     uses = tuple(compiling.uses)
     if {use.scan.number for use in uses} != {scan.number for scan in scans.values()}:
         raise unsupported("a table that is not read")
@@ -187,30 +188,24 @@ def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, 
     return text, start + begin
 
 
-def _makes_rows(node: Node) -> bool:
+def _makes_rows(query: Admitted) -> bool:
     """True if a query may have more than one row: there is a FROM, or a call that may give many."""
-    return bool(node.select_stmt.from_clause) or any(
-        one.DESCRIPTOR.name in ("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
-        or (one.DESCRIPTOR.name == "FuncCall" and one.funcname[-1].string.sval == "generate_series")
-        for one in nodes_in(node)
-    )
+    relations = query.of_kinds("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
+    called = (one.funcname[-1].string.sval for one in query.of_kinds("FuncCall"))
+    return any(True for _ in relations) or "generate_series" in called
 
 
-def _is_of_session(node: Node) -> bool:
+def _is_of_session(query: Admitted) -> bool:
     """True if a value of the session is asked for. Raises `SqlError` for a function that no query calls."""
-    is_one = False
-    for one in nodes_in(node):
-        kind = one.DESCRIPTOR.name
-        if kind == "FuncCall":
-            name = one.funcname[-1].string.sval
-            if name in STANDING_ALONE:
-                raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
-            if name in REFUSED:
-                raise unsupported(f"{name} in a query", one.location, INSTEAD.get(name))
-            is_one = is_one or name in OF_SESSION
-        elif kind == "SQLValueFunction":
-            is_one = is_one or pb.SQLValueFunctionOp.Name(one.op).removeprefix("SVFOP_").lower() in OF_SESSION
-    return is_one
+    called = {pb.SQLValueFunctionOp.Name(one.op)[6:].lower() for one in query.of_kinds("SQLValueFunction")}
+    for one in query.of_kinds("FuncCall"):
+        name = one.funcname[-1].string.sval
+        if name in STANDING_ALONE:
+            raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
+        if name in REFUSED:
+            raise unsupported(f"{name} in a query", one.location, INSTEAD.get(name))
+        called.add(name)
+    return not called.isdisjoint(OF_SESSION)
 
 
 @dataclass
@@ -227,7 +222,7 @@ class _Compiling:
 
     def query(
         self,
-        text: str,
+        query: Admitted,
         at: Place,
         tables: Mapping[str, Named],
         views: Mapping[str, ViewInUse],
@@ -235,18 +230,15 @@ class _Compiling:
         more: Sequence[Replacement] = (),
     ) -> Compiled:
         """A query over these tables and views; `at` is where the view is named whose query it is."""
-        node = admitted(text, self.functions)
-        if node.WhichOneof("node") != "select_stmt":
-            raise unsupported("a statement that reads no rows")
-        more = [*more, *replaced_moments(text, node.select_stmt)]
-        if _is_of_session(node):
+        more = [*more, *replaced_moments(query)]
+        if _is_of_session(query):
             if self.facts is None:
                 raise unsupported("a value of the session")
             self.is_of_session = True
-            more += replaced(text, node.select_stmt, self.facts)
+            more += replaced(query.words, query.stmt.select_stmt, self.facts)
         placed = {name: self._table(table, at) for name, table in tables.items()}
         placed |= {name: Table(partial(self._view, at, view, widths.get(name))) for name, view in views.items()}
-        return compiled(text, node.select_stmt, placed, more)
+        return compiled(query, placed, more)
 
     def _table(self, named: Named, at: Place) -> Table:
         version = named.version
@@ -274,6 +266,7 @@ class _Compiling:
         style, own = self.style, (definition.zone, definition.order, definition.intervals)
         is_styled = own != (style.zone.name, style.order, style.intervals)
         more = [Replacement(*one) for one in literals_of(view, style)] if is_styled else []
-        inner = self.query(definition.query, (*at, location), tables_of(view), view.views, widths_of(view), more)
+        query = admitted(definition.query, self.functions)
+        inner = self.query(query, (*at, location), tables_of(view), view.views, widths_of(view), more)
         names = [quoted(column.name) for column in definition.columns]
         return f"SELECT {', '.join(names[:width])} FROM ({inner.text}) AS v ({', '.join(names)})"

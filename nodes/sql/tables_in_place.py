@@ -15,8 +15,8 @@ from typing import Any
 
 from catalog.text.sql_names import quoted
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_TABLE, SqlError, unsupported
-from nodes.sql.admission import nodes_in
-from nodes.sql.edits import Compiled, Replacement, Words, edited, nodes_in_scope
+from nodes.sql.admission import Admitted, nodes_in
+from nodes.sql.edits import Compiled, Replacement, edited, nodes_in_scope
 
 Node = Any
 Columns = frozenset[str] | None
@@ -39,26 +39,26 @@ class Table:
     """Columns other than the key's, of types that have an equality: GROUP BY may have them."""
 
 
-def compiled(text: str, select: Node, tables: Mapping[str, Table], more: Sequence[Replacement] = ()) -> Compiled:
-    """The text of `select`, which stands alone in it, over the queries of `tables`, and with `more` replaced."""
-    walk = _Walk(text, tables, list(more))
-    walk.read(select)
-    return edited(text, walk.replacements)
+def compiled(query: Admitted, tables: Mapping[str, Table], more: Sequence[Replacement] = ()) -> Compiled:
+    """The text of a SELECT over the queries of `tables`, and with `more` replaced."""
+    walk = _Walk(query, tables, list(more))
+    walk.read()
+    return edited(query.text, walk.replacements)
 
 
 @dataclass
 class _Walk:
-    text: str
+    query: Admitted
     tables: Mapping[str, Table]
     replacements: list[Replacement] = field(default_factory=list)
     references: list[Node] = field(default_factory=list)
     groups: list[Node] = field(default_factory=list)
     """SELECTs with a GROUP BY."""
 
-    def read(self, select: Node) -> None:
-        self.words = Words(self.text)
-        locked = self._visit(select)
-        columns = self._columns(select)
+    def read(self) -> None:
+        self.words = self.query.words
+        locked = self._visit(self.query.stmt.select_stmt)
+        columns = self._columns()
         for reference in self.references:
             self._replace_table(reference, columns)
         for grouped in self.groups:
@@ -88,28 +88,22 @@ class _Walk:
             return node.schemaname == SCHEMA and node.relname in self.tables
         return node.relname not in scope and node.relname in self.tables
 
-    def _columns(self, select: Node) -> Columns:
+    def _columns(self) -> Columns:
         """The names of columns in the text; None for a star, a whole row, or columns that go by their place."""
         names: set[str] = set()
         relations = {alias_of(reference) for reference in self.references}
         if any(reference.alias.colnames for reference in self.references):
             return None
-        for node in nodes_in(select):
-            kind = node.DESCRIPTOR.name
-            if kind == "ColumnRef":
-                if any(part.WhichOneof("node") == "a_star" for part in node.fields):
-                    return None
-                names |= {part.string.sval for part in node.fields}
-            elif kind == "JoinExpr":
-                if node.is_natural:
-                    return None
-                names |= {part.string.sval for part in node.using_clause}
-        return None if names & relations and self._names_a_row(select, relations) else frozenset(names)
-
-    @staticmethod
-    def _names_a_row(select: Node, relations: set[str]) -> bool:
-        references = (node for node in nodes_in(select) if node.DESCRIPTOR.name == "ColumnRef")
-        return any(node.fields[-1].string.sval in relations for node in references)
+        for node in self.query.of_kinds("ColumnRef"):
+            parts = [part.string.sval for part in node.fields]
+            if parts[-1] in relations or any(part.WhichOneof("node") == "a_star" for part in node.fields):
+                return None  # a row
+            names.update(parts)
+        for node in self.query.of_kinds("JoinExpr"):
+            if node.is_natural:
+                return None
+            names |= {part.string.sval for part in node.using_clause}
+        return frozenset(names)
 
     def _replace_table(self, node: Node, columns: Columns) -> None:
         first = self.words.index(node.location)

@@ -18,7 +18,6 @@ from postgast import pg_query_pb2 as pb
 from catalog.elements import Column
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType, type_name
-from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import TimeStyle
@@ -28,7 +27,6 @@ from expressions.sqltypes import OF_SQL_TYPE, PARAMETER_OIDS, TEXT, UNKNOWN, Typ
 from nodes.sql.admission import nodes_in
 from nodes.sql.column_names import star_of
 from nodes.sql.readable import InPlace
-from nodes.sql.statements import parameters_in
 from nodes.sql.uses import Columns, shown_of
 from nodes.sql.writes.joins import Condition
 from nodes.sql.writes.others import MARK, aliases
@@ -230,8 +228,7 @@ class Questions(SourceText):
         whole, types = assembled(self.statement, (*self.before, *pieces)), self.asked.parameters.types
         place = self.reading.place(whole, self.start, types)
         found = next(self.asked.answers, None)
-        has_parameters = found is None or len(found.parameters) > 0
-        named = parameters_in(grammar.parse(whole.text)) if has_parameters else ()
+        named = place.parameters
         if found is None:
             count = max((len(types), *named))
             known = [*types, *[UNKNOWN] * (count - len(types))]

@@ -425,7 +425,8 @@ def _queries(
 
 def several_texts(statement: Statement, plan: SeveralPlan, reading: Reading, first: int) -> SeveralTexts:
     """The same of a statement with others in its WITH. What one of these returns is a query of WITH for the next."""
-    parts, texts, left = Parts(statement), list[Texts](), iter(plan.parts)
+    parts = Parts(statement, reading.clauses(statement.text, statement.start))
+    texts, left = list[Texts](), iter(plan.parts)
     for cte, which, within in parts:
         part, node = next(left), getattr(cte.ctequery, which)
         texts.append(_texts(_queries(statement, node, part.plan, reading, first, within), part.plan))

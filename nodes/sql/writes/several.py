@@ -43,11 +43,11 @@ class Parts:
     """The parts of a statement, one after the other, each with the WITH that it sees itself."""
 
     statement: Statement
+    clauses: Clauses
     queries: list[Pieces] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.clauses = Clauses(self.statement.text, self.statement.start)
         self.first = 0
         """The word behind the WITH, when all of its statements were met."""
 
@@ -89,12 +89,14 @@ class Parts:
         return ("WITH RECURSIVE " if own else "WITH ", *listed([*self.queries, listed_here]), " ")
 
 
-def several(statement: Statement, plan_of: PlanOf, query_of: QueryOf, views: Mapping[str, ViewInUse]) -> SeveralPlan:
+def several(
+    statement: Statement, clauses: Clauses, plan_of: PlanOf, query_of: QueryOf, views: Mapping[str, ViewInUse]
+) -> SeveralPlan:
     """The plans of all parts. Raises 0A000 for what is not done in one statement."""
     _refuse(statement.node, views)
     found: list[Part] = []
     written: set[TableId] = set()
-    parts, extent = Parts(statement), Extent()
+    parts, extent = Parts(statement, clauses), Extent()
     for cte, which, within in parts:
         for _ in parts.queries:
             extent.with_query(cte.location)

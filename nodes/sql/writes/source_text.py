@@ -16,7 +16,7 @@ from expressions.errors import INSUFFICIENT_PRIVILEGE, SqlError, unsupported
 from expressions.sqltypes import Type
 from nodes.catalog_queries.asks import key_of
 from nodes.catalog_queries.compiled import Facts
-from nodes.sql.admission import FunctionNames, admitted
+from nodes.sql.admission import Admitted, FunctionNames, admitted
 from nodes.sql.naming import ViewInUse, not_there
 from nodes.sql.readable import InPlace, over_tables
 from nodes.sql.statements import relations_in
@@ -38,6 +38,14 @@ class Reading:
     facts: Facts | None = None
     placed: dict[tuple[Any, ...], InPlace] = field(default_factory=dict, compare=False)
     """Texts that were placed: a plan that lacks a description is made again from its beginning."""
+    read: dict[str, Clauses] = field(default_factory=dict, compare=False)
+    """Statements that were read: each part of one has its words."""
+
+    def clauses(self, statement: str, start: int) -> Clauses:
+        """The words of a statement, which begins at this byte of the client's text."""
+        if statement not in self.read:
+            self.read[statement] = Clauses(statement, start)
+        return self.read[statement]
 
     def place(self, whole: Assembled, start: int, described: Sequence[Type] | None = None) -> InPlace:
         """A text for PostgreSQL. Raises `SqlError` for one that cannot be read in place.
@@ -49,24 +57,25 @@ class Reading:
         if (known := self.placed.get(key)) is not None:
             return known
         try:
-            select = self._admitted(whole.text)
-            found = followed(select, self.tables, self.views, parameters, self.style)
+            query = self._admitted(whole.text)
+            found = followed(query.stmt.select_stmt, self.tables, self.views, parameters, self.style)
             keyed = next((found.scans[at,] for at in whole.targets if described is None), None)
             scans, style = found.scans, self.style
-            place = over_tables(whole.text, start, scans, self.views, self.functions, style, keyed, self.facts)
+            place = over_tables(query, start, scans, self.views, self.functions, style, keyed, self.facts)
         except SqlError as error:
             error.offset = start + whole.origin(error.offset) if error.offset >= 0 else -1
             raise
         if place.sets:
             raise unsupported("set_config in a statement that writes")
         refusals = {whole.origin(at): refusal for at, refusal in found.refusals.items()}
-        placed = replace(place, origin=whole.origin, columns=found.columns, refusals=refusals)
+        named = frozenset(node.number for node in query.of_kinds("ParamRef"))
+        placed = replace(place, origin=whole.origin, columns=found.columns, refusals=refusals, parameters=named)
         return self.placed.setdefault(key, placed)
 
-    def _admitted(self, text: str) -> Node:
+    def _admitted(self, text: str) -> Admitted:
         """The query. Raises `SqlError`: a relation of the catalog is refused as a table that is not there."""
         try:
-            return admitted(text, self.functions).select_stmt
+            return admitted(text, self.functions)
         except SqlError as error:
             refused = error.sqlstate == INSUFFICIENT_PRIVILEGE
             relations = relations_in(grammar.parse(text).stmts[0].stmt) if refused else ()
@@ -107,7 +116,7 @@ class SourceText:
     def written(self) -> Written:
         if self.within is not None:
             return Written(self.within.clauses, self.node, self.within.end)
-        return Written(Clauses(self.statement, self.start), self.node)
+        return Written(self.reading.clauses(self.statement, self.start), self.node)
 
     @cached_property
     def before(self) -> Pieces:

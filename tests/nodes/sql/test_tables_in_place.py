@@ -10,7 +10,6 @@ import pytest
 from psycopg.pq import TransactionStatus
 
 from catalog.text.sql_names import quoted
-from expressions import grammar
 from expressions.errors import SqlError
 from nodes.sql.admission import admitted, nodes_in
 from nodes.sql.tables_in_place import Columns, Table, compiled
@@ -46,10 +45,10 @@ class Compiling(Side):
             query, key, tuple(column for column, is_key, has_equality in columns if has_equality and not is_key)
         )
 
-    def run_select(self, text: str, select: Any) -> tuple[Any, ...]:
+    def run_select(self, text: str) -> tuple[Any, ...]:
         tables = self.tables()
         try:
-            done = compiled(text, select, tables)
+            done = compiled(admitted(text), tables)
         except SqlError as error:
             position = str(len(text.encode()[: error.offset].decode()) + 1) if error.offset >= 0 else None
             return ("error", error.sqlstate, position)
@@ -72,28 +71,22 @@ def connection(cluster: Cluster) -> Iterator[Connection]:
         yield opened
 
 
-def select_of(text: str) -> Any:
-    """The tree of a SELECT over rows; None for any other text, and for what is answered elsewhere or no longer."""
+def is_select(text: str) -> bool:
+    """True for a SELECT over rows; not for one that is answered elsewhere or no longer."""
     try:
-        tree = grammar.parse(text)
-        admitted(text)
+        stmt = admitted(text).stmt
     except (postgast.PgQueryError, SqlError):
-        return None
-    if len(tree.stmts) != 1 or tree.stmts[0].stmt.WhichOneof("node") != "select_stmt":
-        return None
-    kinds = {node.DESCRIPTOR.name for node in nodes_in(tree)}
-    if kinds & {"IntoClause", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "RangeTableSample"}:
-        return None
-    return tree.stmts[0].stmt.select_stmt
+        return False
+    kinds = {node.DESCRIPTOR.name for node in nodes_in(stmt)}
+    others = {"IntoClause", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "RangeTableSample"}
+    return stmt.WhichOneof("node") == "select_stmt" and not kinds & others
 
 
-def undone(
-    connection: Connection, run: Callable[[str, Any], tuple[Any, ...]], text: str, select: Any
-) -> tuple[Any, ...]:
+def undone(connection: Connection, run: Callable[[str], tuple[Any, ...]], text: str) -> tuple[Any, ...]:
     """The answer to a SELECT that leaves no trace, within a transaction or without."""
     is_within = connection.info.transaction_status is TransactionStatus.INTRANS
     connection.execute("SAVEPOINT tried" if is_within else "BEGIN")
-    answer = run(text, select)
+    answer = run(text)
     connection.execute("ROLLBACK TO tried" if is_within else "ROLLBACK")
     return answer
 
@@ -103,10 +96,9 @@ def test_a_select_over_queries_answers_as_one_over_tables(connection: Connection
     plain, compiling, differences = Side(connection), Compiling(connection), []
     for sql in split(script.read_text()):
         text = "\n".join(line for line in sql.splitlines() if not line.startswith("--")).strip()
-        select = select_of(text)
-        if select is not None and connection.info.transaction_status is not TransactionStatus.INERROR:
-            expected = undone(connection, lambda sql, _: plain.run(sql), text, select)
-            found = undone(connection, compiling.run_select, text, select)
+        if is_select(text) and connection.info.transaction_status is not TransactionStatus.INERROR:
+            expected = undone(connection, plain.run, text)
+            found = undone(connection, compiling.run_select, text)
             if not agree(found, expected):
                 differences.append(f"{text}\n  tables:  {expected}\n  queries: {found}")
         plain.run(text)
@@ -147,7 +139,7 @@ FORMS = [
 @pytest.mark.parametrize("text", FORMS)
 def test_a_table_is_named_in_many_forms(connection: Connection, text: str) -> None:
     expected = Side(connection).run(text.replace("public", "reference"))  # the schema that has them there
-    found = undone(connection, Compiling(connection).run_select, text, grammar.parse(text).stmts[0].stmt.select_stmt)
+    found = undone(connection, Compiling(connection).run_select, text)
     assert agree(found, expected), (found, expected)
 
 
@@ -159,5 +151,5 @@ def test_a_query_reads_the_columns_that_the_text_names() -> None:
         return "SELECT 1 AS id"
 
     for text in ("SELECT t.a FROM t WHERE b = 1", "SELECT count(*) FROM t", "SELECT * FROM t", "SELECT t FROM t"):
-        compiled(text, grammar.parse(text).stmts[0].stmt.select_stmt, {"t": Table(query)})
+        compiled(admitted(text), {"t": Table(query)})
     assert asked == [{"t", "a", "b"}, set(), None, None]
