@@ -17,6 +17,7 @@ from nodes.sql.plans import Conflict, InsertPlan, QueryPlan
 from nodes.sql.statements import functions_in
 from nodes.sql.writes.assignments import ASKED, Assignments, column_named, is_default
 from nodes.sql.writes.identity import overridden
+from nodes.sql.writes.pieces import Pieces
 from nodes.sql.writes.questions import Questions, place_of, refuse_type
 from nodes.sql.writes.row_rules import rules_of
 from nodes.wire.columns import Columns
@@ -77,19 +78,27 @@ class Inserts(Assignments):
 
     def _rows(self, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> Rows:
         """Rows of VALUES; None where one says DEFAULT."""
-        return [
-            tuple(None if is_default(n) else self.local(n, c, Scope()) for n, c in zip(row, columns, strict=True))
-            for row in items
-        ]
+        found: Rows = []
+        for row in items:
+            values = zip(row, columns, strict=True)
+            found.append(tuple(None if is_default(n) else self.local(n, c, Scope()) for n, c in values))
+            if any(value is ASKED for value in found[-1]):
+                return [tuple(None if is_default(node) else ASKED for node in row) for row in items]
+        return found
 
     def _ask_values(self, questions: Questions, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> None:
-        """Asks of values that are not constants."""
-        asked = []
+        """Asks of values that are not constants, one of each shape."""
+        asked, clauses = dict[tuple[Any, ...], tuple[Column, Pieces, Node]](), questions.written.clauses
         for row, words in zip(items, questions.rows_of_values(), strict=True):
-            for node, pieces, column in zip(row, words, columns, strict=True):
-                if pieces is not None and not isinstance(self.local(node, column, Scope()), Literal):
-                    asked.append((column, pieces, node))
-        questions.values(asked)
+            for node, span, column in zip(row, words, columns, strict=True):
+                if span is None:
+                    continue
+                is_constant = node.HasField("a_const")
+                if is_constant and isinstance(self.local(node, column, Scope()), Literal):
+                    continue
+                key = (column.id, span if is_constant else clauses.shape(span))
+                asked.setdefault(key, (column, (clauses.slice(*span),), node))
+        questions.values(list(asked.values()))
 
     def _source(
         self, node: Node, columns: Sequence[Column], questions: Questions

@@ -15,9 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from nodes.sql.edits import Words
 
 Node = Any
+Span = tuple[int, int]
+"""Words, by the number of the first, and of the one behind the last."""
+CONSTANTS = frozenset({pb.ICONST, pb.SCONST})
 OPENING, CLOSING = frozenset({"(", "[", "case"}), frozenset({")", "]", "end"})
 ACTION, ACTIONS = "merge_action", "\x02merge"
 MERGE_ACTION = f'"{ACTIONS}"."{ACTION}"'
@@ -115,6 +120,7 @@ class Clauses:
 
     def __init__(self, text: str, start: int) -> None:
         self.words, self.start = Words(text), start
+        self._rows: dict[int, list[list[Span | None]]] = {}
 
     def index(self, location: int) -> int:
         """The word at a place of the client's text."""
@@ -161,6 +167,34 @@ class Clauses:
             elif word == "and":
                 cuts.append(place)
         return list(zip([first, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True))
+
+    def rows(self, first: int, end: int) -> list[list[Span | None]]:
+        """The values of each row of VALUES, whose words these are; None for DEFAULT."""
+        if first in self._rows:
+            return self._rows[first]
+        rows, row, depth, begin = self._rows.setdefault(first, []), list[Span | None](), 0, first
+        for place in range(first, end):
+            word = self.words[place]
+            if self.words[place - 1] == ".":
+                continue
+            depth += (word in OPENING) - (word in CLOSING)
+            if depth == 1 and word == "(":
+                row, begin = [], place + 1
+                rows.append(row)
+            elif word == "," if depth == 1 else word == ")" and depth == 0:
+                is_default = place - begin == 1 and self.words[begin] == "default"
+                row.append(None if is_default else (begin, place))
+                begin = place + 1
+        return rows
+
+    def shape(self, span: Span) -> tuple[bytes | int, ...]:
+        """The words of an expression, its whole numbers and strings left out: others do not change its types."""
+        words, tokens = self.words, self.words.tokens[slice(*span)]
+        has_escape = any(one.token == pb.UESCAPE for one in tokens)  # a string that says what a name is
+        return tuple(
+            one.token if one.token in CONSTANTS and not has_escape else words.source[one.start : one.end]
+            for one in tokens
+        )
 
     def back(self, place: int, word: str) -> int:
         """The last such word before a place; -1 where there is none."""

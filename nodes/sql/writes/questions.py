@@ -124,14 +124,10 @@ class Questions(SourceText):
         self._checked(given, [(self.table,), (proposed,)], condition, "UPDATE")
 
     def values(self, given: Sequence[tuple[Column, Pieces, Node]]) -> None:
-        """Checks values of VALUES, the same words for a column once."""
-        source, first = self.statement.encode(), dict[tuple[Any, ...], tuple[Column, Pieces, Node]]()
-        for column, pieces, node in given:
-            words = tuple(source[one.start : one.end] if isinstance(one, Slice) else one for one in pieces)
-            first.setdefault((column.id, words), (column, pieces, node))
-        once, lacking = list(first.values()), list[Undescribed]()
-        for place in range(0, len(once), ITEMS_MAX):
-            some = once[place : place + ITEMS_MAX]
+        """Checks values of VALUES."""
+        lacking = list[Undescribed]()
+        for place in range(0, len(given), ITEMS_MAX):
+            some = given[place : place + ITEMS_MAX]
             items = [self._item(pieces, node, column) for column, pieces, node in some]
             try:
                 answer = self.ask(["VALUES (", *listed([item.pieces for item in items]), ")"])

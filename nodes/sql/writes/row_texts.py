@@ -93,7 +93,7 @@ class Queries(SourceText):
 
     @property
     def _key_types(self) -> list[Type]:
-        return [OF_SQL_TYPE[column.type] for column in self.descriptor.key_columns]
+        return self._types_of(self.descriptor.key_columns)
 
     def _value(self, column: Column, pieces: Pieces | None) -> Pieces:
         """The value that an assignment gives to a column."""
@@ -124,8 +124,12 @@ class Queries(SourceText):
             found.made[place] = array
         return found
 
-    def _types(self, columns: Sequence[ColumnId]) -> list[Type]:
-        return [OF_SQL_TYPE[self.descriptor.column(column_id).type] for column_id in columns]
+    def _types(self, columns: Iterable[ColumnId]) -> list[Type]:
+        return self._types_of(map(self.descriptor.column, columns))
+
+    @staticmethod
+    def _types_of(columns: Iterable[Column]) -> list[Type]:
+        return [OF_SQL_TYPE[column.type] for column in columns]
 
     # -- rows of tables -------------------------------------------------------------------------------------------
 
@@ -180,18 +184,29 @@ class Queries(SourceText):
         names = [f"c{place}" for place in range(len(columns))]
         values = [assigned((f"given.{name}",), column) for name, column in zip(names, columns, strict=True)]
         pieces = ["SELECT ", *listed(values), " FROM (", *query, f") AS given ({', '.join(names)})"]
-        return self._made(pieces, [OF_SQL_TYPE[column.type] for column in columns])
+        return self._made(pieces, self._types_of(columns))
 
     def values(self, plan: InsertPlan) -> Text:
-        """The rows of VALUES; a DEFAULT among them is NULL, which nobody looks at."""
-        query = self.written.query_of_table()
+        """The rows of VALUES; a DEFAULT among them is NULL, which nobody looks at.
+
+        One row of each shape is read. Where nothing is replaced in it, nothing is in the others.
+        """
+        query, clauses, types = self.written.query_of_table(), self.written.clauses, self._types_of(plan.columns)
         if query:
             return self._cast(query, plan.columns)
-        rows: list[Pieces] = []
-        for values in self.rows_of_values():
-            row = [assigned(value or ("NULL",), column) for value, column in zip(values, plan.columns, strict=True)]
-            rows.append(("(", *listed(row), ")"))
-        return self._made(["VALUES ", *listed(rows)], [OF_SQL_TYPE[column.type] for column in plan.columns])
+        rows, first = list[Pieces](), dict[tuple[Any, ...], Pieces]()
+        for row in self.rows_of_values():
+            words = [("NULL",) if span is None else (clauses.slice(*span),) for span in row]
+            values = [assigned(value, column) for value, column in zip(words, plan.columns, strict=True)]
+            rows.append(("(", *listed(values), ")"))
+            first.setdefault(tuple(span and clauses.shape(span) for span in row), rows[-1])
+        if len(first) < len(rows):
+            text = self._made(["VALUES ", *listed(list(first.values()))], types)
+            if not text.place.template.replacements:
+                whole = assembled(self.statement, (*self.before, "VALUES ", *listed(rows)))
+                template = replace(text.place.template, original=whole.text, text=whole.text)
+                return replace(text, place=replace(text.place, template=template, origin=whole.origin))
+        return self._made(["VALUES ", *listed(rows)], types)
 
     # -- rows that the node has -----------------------------------------------------------------------------------
 

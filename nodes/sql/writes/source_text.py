@@ -21,7 +21,7 @@ from nodes.sql.naming import ViewInUse, not_there
 from nodes.sql.readable import InPlace, over_tables
 from nodes.sql.statements import relations_in
 from nodes.sql.uses import followed
-from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Slice, Target, Written, listed
+from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Slice, Span, Target, Written, listed
 
 Node = Any
 
@@ -170,10 +170,12 @@ class SourceText:
         place = clauses.words.brackets(clauses.index(node.cols[0].res_target.location) - 1)[1] + 1
         return place + 3 if clauses.words[place] == "overriding" else place, end
 
-    def rows_of_values(self) -> list[list[Pieces | None]]:
-        """The values of each row of VALUES; None for DEFAULT."""
+    def rows_of_values(self) -> list[list[Span | None]]:
+        """The words of the values of each row of VALUES; None for DEFAULT."""
         first, end = self.source_words()
-        return [self.written.row(start) for start, _ in self.written.clauses.split(first + 1, end)]
+        while self.written.clauses.words[first] != "values":
+            first += 1  # brackets
+        return self.written.clauses.rows(first + 1, end)
 
     def set_by_conflict(self) -> tuple[list[tuple[str, SetTo]], Pieces]:
         """The values that ON CONFLICT DO UPDATE sets, and its WHERE."""

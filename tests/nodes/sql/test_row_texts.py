@@ -162,13 +162,26 @@ def test_a_star_of_a_relation_without_a_name_is_refused() -> None:
     assert refusal.value.sqlstate == FEATURE_NOT_SUPPORTED
 
 
-@pytest.mark.parametrize(("value", "count"), [("extract(hour from now())", 1), ("{} + extract(hour from now())", 3)])
+@pytest.mark.parametrize(("value", "count"), [
+    ("extract(hour from now())", 1), ("{} + length('{}') + extract(hour from now())", 1),
+    ("{}.5 + extract(hour from now())", 3),
+])  # fmt: skip
 def test_values_of_many_rows_are_asked_at_once(value: str, count: int) -> None:
-    rows = ", ".join(f"({number}, {value.format(number)})" for number in range(4000))
+    rows = ", ".join(f"({number}, {value.format(number, number)})" for number in range(4000))
     [statement] = parse(f"INSERT INTO t (id, n) VALUES {rows}")
     with pytest.raises(Undescribed) as lacking:
         make_plan(statement, {"t": T, "u": U}, Parameters(), reading=READING)
     assert len((lacking.value, *lacking.value.more)) == count
+
+
+def test_of_many_rows_of_values_one_of_each_shape_is_read() -> None:
+    rows = ["(1, left('it''s', 2))", "(2, left('b', 3))", "(3, U&'d!0061' UESCAPE '!')", "(4, left('c', 1))"]
+    found = texts(f"INSERT INTO t (id, a) VALUES {', '.join(rows)}", [TEXT]).rows
+    assert found is not None
+    template = found.place.template
+    assert all(row.split(", ", 1)[1][:-1] in template.text for row in rows)
+    at = template.text.index("'c'")
+    assert found.place.offset(template, at + 1) == len("INSERT INTO t (id, a) VALUES ") + ", ".join(rows).index("'c'")
 
 
 def test_a_conflict_asks_whether_and_what_of_both_rows() -> None:
