@@ -41,7 +41,7 @@ from nodes.sql.plans import Beside, Returning
 from nodes.sql.statements import Statement
 from nodes.sql.uses import shown_of
 from nodes.sql.writes.identity import refuse_assigned
-from nodes.sql.writes.others import Others, named_in
+from nodes.sql.writes.others import Others, aliases, named_in
 from nodes.sql.writes.pieces import ACTION as MERGE_ACTION
 from nodes.sql.writes.pieces import ACTIONS
 from nodes.sql.writes.questions import Asked, Given, Questions, columns_of, given_node
@@ -223,25 +223,25 @@ class Assignments:
         return Returning(Columns(outputs, self.style), tuple(of for _, of in shown))
 
     def returning(
-        self, node: Node, descriptor: Descriptor, questions: Questions, others: Others | None = None
+        self, node: Node, descriptor: Descriptor, questions: Questions, items: Sequence[Node] = ()
     ) -> Returning | None:
-        """RETURNING, described where it is not plain."""
+        """RETURNING, described where it is not plain. `items`: those of FROM, beside the written table."""
         if not node.HasField("returning_clause"):
             return None
-        refuse_options(node, [] if others is None else list(others.columns))
-        plain = self.plain_returning(node, descriptor, is_alone=others is None)
+        relations = aliases(items)
+        refuse_options(node, relations)
+        plain = self.plain_returning(node, descriptor, is_alone=not items)
         if plain is not None:
             return plain
-        outputs, alias = questions.shown().outputs, questions.written.alias
-        columns = columns_of(outputs, self.style)
+        alias, (outputs, *beside_it) = questions.written.alias, questions.shown(relations)
+        others, columns = Others(items, dict(zip(relations, beside_it, strict=True))), columns_of(outputs, self.style)
         nodes = [item.res_target.val for item in node.returning_clause.exprs]
         names = {column.name: column.id for column in descriptor.public_columns}
         own = frozenset(names[name] for name in named_in(nodes, alias, names))
-        shown = [] if others is None else others.named_in(nodes)
-        types = {} if others is None else {(a, o.name): o.type for a, some in others.columns.items() for o in some}
+        types = {(a, o.name): o.type for a, some in others.columns.items() for o in some}
         beside = [
             Beside(relation, name, types[relation, name], ColumnId(FIRST_BESIDE - place))
-            for place, (relation, name) in enumerate(shown)
+            for place, (relation, name) in enumerate(others.named_in(nodes))
         ]
         mine, is_merge = [(alias, name) for name in names], node.DESCRIPTOR.name == "MergeStmt"
         if is_merge:
@@ -250,10 +250,10 @@ class Assignments:
         for item in nodes:
             star = star_of(item)
             if star == "":
-                theirs = [] if others is None else others.star()
+                theirs = others.star()
                 stars.append(tuple([*theirs, *mine] if is_merge else [*mine, *theirs]))
             elif star is not None:
-                stars.append(tuple(mine if star == alias or others is None else others.star_of(star)))
+                stars.append(tuple(mine if star == alias else others.star_of(star)))
             else:
                 stars.append(None)
         return Returning(columns, None, own, tuple(stars), tuple(beside))

@@ -20,7 +20,7 @@ from nodes.sql.writes.assignments import ASKED, is_default
 from nodes.sql.writes.identity import Row, overridden
 from nodes.sql.writes.inserts import Inserts, counted
 from nodes.sql.writes.joins import conditions_in, is_the_same_again
-from nodes.sql.writes.others import Others, aliases
+from nodes.sql.writes.others import aliases
 from nodes.sql.writes.questions import Given
 from nodes.sql.writes.row_rules import rules_of
 from nodes.sql.writes.source_text import When
@@ -41,9 +41,9 @@ class Merges(Inserts, Updates):
         conditions = conditions_in(clauses, on, node.join_condition, descriptor, questions.written.alias)
         is_looked_up = is_the_same_again(node, self.views)
         compared = [one for one in conditions if one.column is not None] if is_looked_up else []
-        answer = questions.joined(compared, source if node.HasField("returning_clause") else ())
+        answer = questions.joined(compared)
         assert answer.written is not None
-        keys, beside = self.compared_with(descriptor, compared, answer)
+        keys = self.compared_with(descriptor, compared, answer)
         actions: list[MergeAction] = []
         kinds: set[int] = set()
         for when in questions.branches():
@@ -56,7 +56,7 @@ class Merges(Inserts, Updates):
         if pb.MERGE_WHEN_NOT_MATCHED_BY_SOURCE in kinds:
             keys = ()  # all rows are looked at
             answer.written.conditions.clear()
-        returning = self.returning(node, descriptor, questions, Others.of(source, beside))
+        returning = self.returning(node, descriptor, questions, source)
         defaults, rules, names = self.defaults(descriptor), rules_of(descriptor), tuple(aliases(source))
         return MergePlan(
             descriptor, answer.written, answer.scans, tuple(actions), rules, defaults, returning, names, keys

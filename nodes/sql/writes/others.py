@@ -13,12 +13,12 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.errors import unsupported
 from nodes.sql.admission import nodes_in
-from nodes.sql.column_names import star_of
+from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.writes.pieces import unnamed
 from nodes.wire.columns import Output
 
 Node = Any
-MARK = "\x02"
-"""The name of a column that stands before those of each table."""
+RELATIONS = {"RangeTableFunc": "xmltable", "JsonTable": "json_table"}
 Shown = list[tuple[str, str]]
 """Columns by the names of their relations and their own."""
 
@@ -30,51 +30,46 @@ class Others:
     items: Sequence[Node]
     columns: Mapping[str, Sequence[Output]]
 
-    @classmethod
-    def of(cls, items: Sequence[Node], outputs: Sequence[Output]) -> "Others":
-        """`outputs`: the columns of `all_columns`."""
-        columns: dict[str, list[Output]] = {}
-        names = iter(aliases(items))
-        for output in outputs:
-            if output.name == MARK:
-                found = columns.setdefault(next(names), [])
-            else:
-                found.append(output)
-        return cls(items, columns)
-
     def star(self) -> Shown:
-        """The columns that * stands for. Raises 0A000 for one that both sides of a join make, or without a relation."""
-        return [one for item in self.items for one in self._star(item)]
+        """The columns that * stands for. Raises 0A000 for one that both sides of a join make."""
+        found, _, is_full = self._seen()
+        if is_full:
+            raise unsupported("RETURNING * of a column that two tables make")
+        return found
 
     def star_of(self, alias: str) -> Shown:
         """The columns that alias.* stands for."""
         return [(alias, output.name) for output in self.columns[alias]]
 
-    def _star(self, item: Node) -> Shown:
-        join = join_of(item)
-        if join is None:
-            names = aliases([item])
-            if not names:
-                raise unsupported("RETURNING * beside a relation without a name", hint="name it: (..) AS q")
-            return [one for alias in names for one in self.star_of(alias)]
-        left, right = self._star(join.larg), self._star(join.rarg)
-        names = self._merged(join)
-        if names and join.jointype == pb.JOIN_FULL:
-            raise unsupported("RETURNING * of a column that two tables make")
-        first = {name: one for one, name in (right if join.jointype == pb.JOIN_RIGHT else left)}
-        return [*((first[name], name) for name in names), *(one for one in (*left, *right) if one[1] not in names)]
+    def _seen(self) -> tuple[Shown, Shown, bool]:
+        """The columns that * stands for, those that a name alone does not mean, and whether two sides make one.
 
-    def _merged(self, join: Node) -> list[str]:
-        """The names of columns that a join makes one of, in their order."""
-        if not join.is_natural:
-            return [name.string.sval for name in join.using_clause]
-        there = {name for _, name in self._star(join.rarg)}
-        return [name for _, name in self._star(join.larg) if name in there]
+        A join makes one of columns that it has by USING or NATURAL.
+        """
+        relations, hidden, is_full = iter(self.columns), Shown(), False
+
+        def seen(item: Node) -> Shown:
+            nonlocal is_full
+            join = join_of(item)
+            if join is None:
+                return self.star_of(next(relations))
+            left, right = seen(join.larg), seen(join.rarg)
+            names = [name.string.sval for name in join.using_clause]
+            if join.is_natural:
+                there = {name for _, name in right}
+                names = [name for _, name in left if name in there]
+            is_full = is_full or bool(names and join.jointype == pb.JOIN_FULL)
+            kept, other = (right, left) if join.jointype == pb.JOIN_RIGHT else (left, right)
+            hidden.extend(one for one in other if one[1] in names)
+            first = {name: one for one, name in kept}
+            return [*((first[name], name) for name in names), *(one for one in (*left, *right) if one[1] not in names)]
+
+        return [one for item in self.items for one in seen(item)], hidden, is_full
 
     def named_in(self, nodes: Sequence[Node]) -> Shown:
         """The columns that expressions of RETURNING may name. Raises 0A000 for a name that means two."""
         shown = set(self.star()) if any(star_of(node) == "" for node in nodes) else set()
-        hidden = set(self._hidden())
+        hidden = set(self._seen()[1])
         for alias, outputs in self.columns.items():
             names = [output.name for output in outputs]
             shown |= {(alias, name) for name in named_in(nodes, alias, [n for n in names if (alias, n) not in hidden])}
@@ -85,16 +80,6 @@ class Others:
             raise unsupported(f"RETURNING of two columns {twice[1]} of {twice[0]}", hint="give them other names")
         return [one for one in listed if one in shown]
 
-    def _hidden(self) -> Iterator[tuple[str, str]]:
-        """Columns that a name alone does not mean, since a join has made one of them and another."""
-        pending = list(self.items)
-        while pending:
-            join = join_of(pending.pop())
-            if join is not None:
-                pending += [join.larg, join.rarg]
-                names, side = self._merged(join), join.larg if join.jointype == pb.JOIN_RIGHT else join.rarg
-                yield from (one for one in self._star(side) if one[1] in names)
-
 
 def join_of(item: Node) -> Node | None:
     """The join that an item of FROM is, if its relations can be named."""
@@ -102,19 +87,24 @@ def join_of(item: Node) -> Node | None:
 
 
 def aliases(items: Sequence[Node]) -> list[str]:
-    """The names of the relations in a FROM; one without a name is left out."""
-    found = []
-    for item in items:
-        join, one = join_of(item), getattr(item, item.WhichOneof("node"))
-        if join is not None:
-            found += aliases([join.larg, join.rarg])
-            continue
-        alias = one.alias.aliasname or getattr(one, "relname", "")
-        if not alias and item.HasField("range_function"):
-            called = one.functions[0].list.items[0]
-            alias = called.func_call.funcname[-1].string.sval if called.HasField("func_call") else ""
-        found += [alias] if alias else []
+    """The names of the relations in a FROM, of which a subquery may have none of its own (`unnamed`)."""
+    found, without_name = list[str](), 0
+    for one in _relations(items):
+        alias = one.alias.aliasname or getattr(one, "relname", "") or RELATIONS.get(one.DESCRIPTOR.name, "")
+        if not alias and one.DESCRIPTOR.name == "RangeFunction":
+            alias = implied_name(one.functions[0].list.items[0])
+        found.append(alias or unnamed(without_name))
+        without_name += not alias
     return found
+
+
+def _relations(items: Sequence[Node]) -> Iterator[Node]:
+    for item in items:
+        join = join_of(item)
+        if join is None:
+            yield getattr(item, item.WhichOneof("node"))
+        else:
+            yield from _relations([join.larg, join.rarg])
 
 
 def named_in(nodes: Sequence[Node], relation: str, columns: Collection[str]) -> set[str]:

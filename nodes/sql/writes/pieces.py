@@ -17,6 +17,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.text.sql_names import quoted
 from nodes.sql.edits import Words
 
 Node = Any
@@ -27,6 +28,8 @@ OPENING, CLOSING = frozenset({"(", "[", "case"}), frozenset({")", "]", "end"})
 ACTION, ACTIONS = "merge_action", "\x02merge"
 MERGE_ACTION = f'"{ACTIONS}"."{ACTION}"'
 """What merge_action() is in RETURNING: a column of a relation that no user can name."""
+BEHIND_ITEM = frozenset({",", ")", "join", "left", "right", "full", "inner", "cross", "natural", "on", "using"})
+BEHIND_QUERY = frozenset({")", "union", "intersect", "except", "order", "limit", "offset", "fetch", "for"})
 VERBS = {
     "InsertStmt": "insert",
     "UpdateStmt": "update",
@@ -105,6 +108,11 @@ def assembled(statement: str, pieces: Sequence[Piece]) -> Assembled:
             done.append((piece.text if isinstance(piece, Target) else piece).encode())
         size += len(done[-1])
     return Assembled(b"".join(done).decode(), tuple(slices), tuple(targets))
+
+
+def unnamed(number: int) -> str:
+    """The name of the subquery of this number among those of a FROM that have none."""
+    return f"\x02q{number}"
 
 
 def listed(items: Sequence[Sequence[Piece]], between: str = ", ") -> Pieces:
@@ -196,6 +204,26 @@ class Clauses:
             for one in tokens
         )
 
+    def with_names(self, first: int, end: int) -> Pieces:
+        """The items of a FROM; a subquery without a name gets one of ours (`others.aliases`)."""
+        pieces, begin, place, is_item, count = list[Piece](), first, first, True, 0
+        while place < end:
+            word = self.words[place]
+            if word == "(" and (self._is_query(place) or not is_item):
+                place = self.words.brackets(place)[1]
+                if is_item and (place + 1 == end or self.words[place + 1] in BEHIND_ITEM):
+                    pieces += [self.slice(begin, place + 1), f" AS {quoted(unnamed(count))} "]
+                    begin, count = place + 1, count + 1
+            is_item = word in (",", "join") or (is_item and word in ("(", "lateral", "only"))
+            place += 1
+        return (*pieces, self.slice(begin, end)) if begin < end else tuple(pieces)
+
+    def _is_query(self, place: int) -> bool:
+        """True for the bracket of a query; not for that of a join."""
+        if self.words[place + 1] == "(":
+            return self._is_query(place + 1) and self.words[self.words.brackets(place + 1)[1] + 1] in BEHIND_QUERY
+        return self.words[place + 1] in ("select", "table", "values", "with")
+
     def back(self, place: int, word: str) -> int:
         """The last such word before a place; -1 where there is none."""
         while place >= 0 and self.words[place] != word:
@@ -273,9 +301,9 @@ class Written:
             elif several.source.HasField("row_expr"):
                 given = self.row(value)
             else:
-                names = [f"c{number}" for number in range(count)]
-                query = (" FROM ", clauses.slice(value, stop), f" AS given ({', '.join(names)}))")
-                given = [(f"(SELECT given.{name}", *query) for name in names]
+                nulls = ", ".join(f"NULL AS c{number}" for number in range(count))  # the query has as many columns
+                query = (f"(SELECT {nulls} WHERE false UNION ALL ", clauses.slice(value, stop), ") AS given")
+                given = [(f"(SELECT given.c{number} FROM ", *query, ")") for number in range(count)]
             values += [(one.name, self._set_to(one, item)) for one, item in zip(some, given, strict=True)]
         return values
 

@@ -1,15 +1,16 @@
 """Questions about a statement that writes: the types of its parts, and what is wrong with them. Pure.
 
     UPDATE t SET a = b + 1 FROM u WHERE t.id = u.id RETURNING u.c
-    SELECT b + 1, u.id, 1 AS "|", u.* FROM t, u WHERE (t.id = u.id) AND ROW(b + 1) IS NULL     SET, keys, columns of u
-    SELECT u.c FROM t, u WHERE ROW(u.c) IS NULL                                                RETURNING
+    SELECT b + 1, u.id FROM t, u WHERE (t.id = u.id) AND ROW(b + 1) IS NULL     SET, keys
+    SELECT u.c FROM t, u WHERE ROW(u.c) IS NULL                                 RETURNING
+    SELECT u.* FROM t, u                                                        columns that it may name
 
 The store parses these texts and does nothing (`nodes.execution.describing`), so names, types, parameters and mistakes
 are PostgreSQL's. ROW(..) IS NULL has it refuse aggregates and functions that give rows, as a WHERE does. A constant or
 parameter without a type of its own is cast to that of its column.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,9 +28,9 @@ from expressions.sqltypes import OF_SQL_TYPE, PARAMETER_OIDS, TEXT, UNKNOWN, Typ
 from nodes.sql.admission import nodes_in
 from nodes.sql.column_names import star_of
 from nodes.sql.readable import InPlace
+from nodes.sql.statements import first_query
 from nodes.sql.uses import Columns, shown_of
 from nodes.sql.writes.joins import Condition
-from nodes.sql.writes.others import MARK, aliases
 from nodes.sql.writes.pieces import ACTION, PartOfArray, Piece, Pieces, SetTo, Slice, assembled, listed
 from nodes.sql.writes.source_text import SourceText, When
 from nodes.wire.columns import Columns as Results
@@ -113,10 +114,9 @@ class Questions(SourceText):
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def change(self, given: Sequence[Given], compared: Sequence[Condition], others: Sequence[Node] = ()) -> Answer:
-        """UPDATE and DELETE: checks what SET gives. The answer has what is compared, then the columns of others."""
-        condition = self.written.condition()
-        return self._checked(given, self.tables, condition, "UPDATE", compared, others)
+    def change(self, given: Sequence[Given], compared: Sequence[Condition]) -> Answer:
+        """UPDATE and DELETE: checks what SET gives. The answer has what is compared."""
+        return self._checked(given, self.tables, self.written.condition(), "UPDATE", compared)
 
     def set_by_conflict_of(self, given: Sequence[Given], condition: Pieces) -> None:
         """Checks what ON CONFLICT DO UPDATE gives, and its WHERE."""
@@ -125,22 +125,12 @@ class Questions(SourceText):
 
     def values(self, given: Sequence[tuple[Column, Pieces, Node]]) -> None:
         """Checks values of VALUES."""
-        lacking = list[Undescribed]()
-        for place in range(0, len(given), ITEMS_MAX):
-            some = given[place : place + ITEMS_MAX]
-            items = [self._item(pieces, node, column) for column, pieces, node in some]
-            try:
-                answer = self.ask(["VALUES (", *listed([item.pieces for item in items]), ")"])
-            except Undescribed as one:
-                lacking.append(one)
-                if one.oids:  # the next ones need the types of its parameters
-                    break
-                continue
-            for (column, _, node), item, output in zip(some, items, answer.outputs, strict=True):
-                refuse_type(column, None if item.is_cast else output.type, place_of(node))
-        if lacking:
-            lacking[0].more = lacking[1:]
-            raise lacking[0]
+        items = [self._item(pieces, node, column) for column, pieces, node in given]
+        some = [items[place : place + ITEMS_MAX] for place in range(0, len(items), ITEMS_MAX)]
+        answers = self.ask_all(["VALUES (", *listed([item.pieces for item in part]), ")"] for part in some)
+        outputs = [output for answer in answers for output in answer.outputs]
+        for item, output in zip(items, outputs, strict=True):
+            refuse_type(item.column, None if item.is_cast else output.type, item.offset)
 
     def source(self, columns: Sequence[Column]) -> tuple[Answer, list[tuple[Type | None, int]]]:
         """The query of an INSERT, with the type of each column and its place; None is one without a type.
@@ -181,16 +171,16 @@ class Questions(SourceText):
         assert self.within is not None
         return self.ask((self.within.clauses.slice(first, self.within.end),))
 
-    def joined(self, compared: Sequence[Condition], others: Sequence[Node]) -> Answer:
-        """The source of a MERGE and its ON. The answer has what is compared, then the columns of the source."""
+    def joined(self, compared: Sequence[Condition]) -> Answer:
+        """The source of a MERGE and its ON. The answer has what is compared."""
         source, on = self.source_of_merge()
-        joined: Pieces = (source, " JOIN ", self.table, " ON (", self.written.clauses.slice(*on), ")")
-        return self._checked((), [joined], (), "MERGE", compared, others)
+        joined: Pieces = (*source, " JOIN ", self.table, " ON (", self.written.clauses.slice(*on), ")")
+        return self._checked((), [joined], (), "MERGE", compared)
 
     def act(self, when: When, given: Sequence[Given]) -> None:
         """Checks a WHEN of a MERGE; it sees one side alone unless rows match."""
         kind, source = when.node.match_kind, self.source_of_merge()[0]
-        tables: list[Pieces] = [] if kind == pb.MERGE_WHEN_NOT_MATCHED_BY_SOURCE else [(source,)]
+        tables: list[Pieces] = [] if kind == pb.MERGE_WHEN_NOT_MATCHED_BY_SOURCE else [source]
         tables += [] if kind == pb.MERGE_WHEN_NOT_MATCHED_BY_TARGET else [(self.table,)]
         condition: Pieces = () if when.condition is None else (" WHERE (", *when.condition, ")")
         is_update = pb.CmdType.Name(when.node.command_type) == "CMD_UPDATE"
@@ -198,8 +188,8 @@ class Questions(SourceText):
         if given or condition:
             self._checked(given, tables, condition, "UPDATE" if is_update else "VALUES", clauses=clauses)
 
-    def shown(self) -> Answer:
-        """RETURNING."""
+    def shown(self, relations: Sequence[str]) -> list[tuple[Output, ...]]:
+        """The columns of RETURNING, and those of each of these relations beside the written table."""
         written, clauses = self.written, self.written.clauses
         parts = clauses.split(written.returning + 1, written.end)
         nodes = [item.res_target.val for item in self.node.returning_clause.exprs]
@@ -208,8 +198,11 @@ class Questions(SourceText):
         guarded = [tuple(written.with_action(*words, action)) for node, words in items if _is_guarded(node)]
         where = [(part, "RETURNING") for pieces in guarded for part in pieces if isinstance(part, Slice)]
         shown = listed([tuple(written.with_action(*part, action)) for part in parts])
-        question = ["SELECT ", *shown, " FROM ", *listed(self.tables), *_guard(guarded, is_first=True)]
-        return self.ask(question, where)
+        stars: list[Pieces] = [(f"{quoted(name)}.*",) for name in relations]
+        tables = (" FROM ", *listed(self.tables))
+        questions = [["SELECT ", *items, *tables] for items in (shown, *stars)]
+        questions[0] += _guard(guarded, is_first=True)
+        return [answer.outputs for answer in self.ask_all(questions, where)]
 
     def kept(self) -> None:
         """WHERE of COPY FROM."""
@@ -218,6 +211,21 @@ class Questions(SourceText):
         self.ask(["SELECT FROM ", self.table, *condition], clauses)
 
     # -- pieces -----------------------------------------------------------------------------------------------------
+
+    def ask_all(self, questions: Iterable[Sequence[Piece]], clauses: Guarded = ()) -> list[Answer]:
+        """The answers to questions that do not depend on each other."""
+        found, lacking = list[Answer](), list[Undescribed]()
+        for question in questions:
+            try:
+                found.append(self.ask(question, clauses))
+            except Undescribed as one:
+                lacking.append(one)
+                if 0 in one.oids:  # the next ones need the types of its parameters
+                    break
+        if lacking:
+            lacking[0].more = lacking[1:]
+            raise lacking[0]
+        return found
 
     def ask(self, pieces: Sequence[Piece], clauses: Guarded = ()) -> Answer:
         """The answer to a question of these pieces. The types of parameters are noted."""
@@ -245,18 +253,16 @@ class Questions(SourceText):
         condition: Pieces,
         clause: str,
         compared: Sequence[Condition] = (),
-        others: Sequence[Node] = (),
         clauses: Guarded = (),
     ) -> Answer:
-        """Checks values over these tables. The answer has what is compared, then the columns of others."""
+        """Checks values over these tables. The answer has what is compared."""
         items: list[Item] = []
         for column, value, node in given:
             items += self._parts(column, value, node)
         beside = [self._item((one.other,), one.node, one.column) for one in compared if one.other and one.column]
-        stars: list[Pieces] = [(f'1 AS "{MARK}", {quoted(name)}.*',) for name in aliases(others)]
         guarded = [item.pieces for item in items if _is_guarded(item.node)]
         parts = [(part, clause) for pieces in guarded for part in pieces if isinstance(part, Slice)]
-        shown = listed([*(item.pieces for item in (*items, *beside)), *stars])
+        shown = listed([item.pieces for item in (*items, *beside)])
         guard = _guard(guarded, is_first=not condition)
         answer = self.ask(["SELECT ", *shown, " FROM ", *listed(tables), *condition, *guard], [*parts, *clauses])
         for item, output in zip(items, answer.outputs, strict=False):
@@ -301,8 +307,9 @@ def given_node(node: Node) -> Node:
         return items[several.colno - 1]
     if kind != "sub_link":
         raise unsupported("SET (..) = this", hint="assign each column by itself")
-    select = several.source.sub_link.subselect.select_stmt
-    items = [] if select.HasField("larg") else [item.res_target.val for item in select.target_list]
+    select = first_query(several.source.sub_link.subselect.select_stmt)
+    rows = [item.list.items for item in select.values_lists[:1]]
+    items = rows[0] if rows else [item.res_target.val for item in select.target_list]
     if items and all(star_of(item) is None for item in items):
         _refuse_uneven(several.ncolumns, len(items), several.source.sub_link.location)
     return several.source

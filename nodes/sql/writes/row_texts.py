@@ -42,7 +42,7 @@ from nodes.sql.readable import ROW_ID, InPlace
 from nodes.sql.statements import Statement
 from nodes.sql.writes.joins import conditions_in
 from nodes.sql.writes.others import named_in
-from nodes.sql.writes.pieces import ACTIONS, PartOfArray, Piece, Pieces, SetTo, Slice, assembled, listed
+from nodes.sql.writes.pieces import ACTIONS, PartOfArray, Piece, Pieces, SetTo, assembled, listed
 from nodes.sql.writes.questions import part_of
 from nodes.sql.writes.several import Parts
 from nodes.sql.writes.source_text import Reading, SourceText, Within
@@ -142,19 +142,18 @@ class Queries(SourceText):
             given = self._assigned(plan.assignments, written.assignments(written.node.target_list, end))
         others = self.others
         keys, beside = self._keys(), () if plan.returning is None else plan.returning.beside
-        once: Pieces = () if others is None else ("DISTINCT ON (", *listed(keys), ") ")
-        tables: list[Pieces] = [(self.table,), *([] if others is None else [(others,)])]
+        once: Pieces = ("DISTINCT ON (", *listed(keys), ") ") if others else ()
         items = [*keys, *given.values, *_named(beside), *given.parts]
-        pieces = ["SELECT ", *once, *listed(items), " FROM ", *listed(tables), *written.condition()]
+        pieces = ["SELECT ", *once, *listed(items), " FROM ", *listed(self.tables), *written.condition()]
         types = [*self._key_types, *self._types(columns), *(one.type for one in beside), *given.types]
         where, keys_read = written.clause("where"), None
-        if others is not None and where is not None and plan.looked_up:
+        if others and where is not None and plan.looked_up:
             keys_read = self._keys_read(others, where, self.node.where_clause, dict(plan.looked_up))
         return replace(self._made(pieces, types), made=given.made, keys=keys_read)
 
     def _keys_read(
         self,
-        others: Slice,
+        others: Pieces,
         where: tuple[int, int],
         condition: Node,
         wanted: dict[ColumnId, Type],
@@ -172,7 +171,7 @@ class Queries(SourceText):
         types = [of for _, of in found.values()]
         values = listed([shown(pieces, of) for pieces, of in found.values()])
         test = (" WHERE ", *listed(here, " AND ")) if here and filters else ()
-        pieces = ["SELECT DISTINCT ", *values, " FROM ", others, *test, f" LIMIT {VALUES_MAX + 1}"]
+        pieces = ["SELECT DISTINCT ", *values, " FROM ", *others, *test, f" LIMIT {VALUES_MAX + 1}"]
         return Keys(self._made(pieces, types), tuple(found))
 
     def source(self, plan: InsertPlan) -> Text:
@@ -291,7 +290,7 @@ class Queries(SourceText):
         beside = () if plan.returning is None else plan.returning.beside
         others = [one for one in beside if one.relation != ACTIONS]
         items = [(f"{DONE}.{DONE}",), *self._keys(), *values, *_named(others)]
-        marked: Pieces = ("(", source, f" CROSS JOIN (SELECT true AS {THERE}) AS {THERE})")
+        marked: Pieces = ("(", *source, f" CROSS JOIN (SELECT true AS {THERE}) AS {THERE})")
         tables = self._joined(marked, kinds)
         pieces: list[Piece] = [
             "SELECT ",

@@ -21,7 +21,7 @@ from nodes.sql.naming import ViewInUse, not_there
 from nodes.sql.readable import InPlace, over_tables
 from nodes.sql.statements import relations_in
 from nodes.sql.uses import followed
-from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Slice, Span, Target, Written, listed
+from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Span, Target, Written, listed
 
 Node = Any
 
@@ -134,16 +134,15 @@ class SourceText:
     def tables(self) -> list[Pieces]:
         """All that stands in its FROM, as RETURNING sees it."""
         if self.node.DESCRIPTOR.name == "MergeStmt":
-            return [(self.source_of_merge()[0],), (self.table,)]
-        others = self.others
-        return [(self.table,), *([] if others is None else [(others,)])]
+            return [self.source_of_merge()[0], (self.table,)]
+        return [(self.table,), *([self.others] if self.others else [])]
 
     @property
-    def others(self) -> Slice | None:
+    def others(self) -> Pieces:
         """FROM of an UPDATE, USING of a DELETE."""
         word = {"UpdateStmt": "from", "DeleteStmt": "using"}.get(self.node.DESCRIPTOR.name)
         words = None if word is None else self.written.clause(word, "where")
-        return None if words is None else self.written.clauses.slice(*words)
+        return () if words is None else self.written.clauses.with_names(*words)
 
     # -- parts of the statement -----------------------------------------------------------------------------------
 
@@ -184,12 +183,12 @@ class SourceText:
         end = written.clauses.next(begin, written.returning, "where")
         return written.assignments(clause.target_list, end), written.condition(begin)
 
-    def source_of_merge(self) -> tuple[Slice, tuple[int, int]]:
+    def source_of_merge(self) -> tuple[Pieces, Span]:
         """The source of a MERGE, and the words of its ON."""
         clauses, words = self.written.clauses, self.written.clause("using", "when")
         assert words is not None
         on = [place for place, found in clauses.outside(*words) if found == "on"][-1]
-        return clauses.slice(words[0], on), (on + 1, words[1])
+        return clauses.with_names(words[0], on), (on + 1, words[1])
 
     def branches(self) -> "list[When]":
         """Each WHEN of a MERGE."""

@@ -17,7 +17,6 @@ from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, Returning, UpdatePlan
 from nodes.sql.writes.assignments import ASKED, Assignments
 from nodes.sql.writes.joins import Condition, conditions_in, is_the_same_again, looked_up
-from nodes.sql.writes.others import Others
 from nodes.sql.writes.questions import Answer
 from nodes.sql.writes.row_rules import rules_of
 
@@ -87,9 +86,9 @@ class Updates(Assignments):
             clauses, alias = questions.written.clauses, questions.written.alias
             conditions = conditions_in(clauses, where, node.where_clause, descriptor, alias)
         compared = [one for one in conditions if one.column is not None]
-        answer = questions.change(given, compared, others if returns else ())
-        keys, beside = self.compared_with(descriptor, compared, answer)
-        returning = self.returning(node, descriptor, questions, Others.of(others, beside) if others else None)
+        answer = questions.change(given, compared)
+        keys = self.compared_with(descriptor, compared, answer)
+        returning = self.returning(node, descriptor, questions, others)
         self.begin()
         here = None if is_joined else self._by_key(node, descriptor, columns, targets)
         if here is not None:
@@ -101,11 +100,10 @@ class Updates(Assignments):
 
     def compared_with(
         self, descriptor: Descriptor, compared: Sequence[Condition], answer: Answer
-    ) -> tuple[tuple[tuple[ColumnId, Type], ...], Sequence[Any]]:
-        """The columns by whose values rows may be looked up; and what the answer has behind these."""
+    ) -> tuple[tuple[ColumnId, Type], ...]:
+        """The columns by whose values rows may be looked up."""
         types = zip((one.column for one in compared), (output.type for output in answer.outputs), strict=False)
-        known = [(column, of) for column, of in types if column is not None]
-        return (looked_up(descriptor, known) if known else ()), answer.outputs[len(compared) :]
+        return looked_up(descriptor, [(column, of) for column, of in types if column is not None])
 
     def _by_key(
         self, node: Node, descriptor: Descriptor, columns: Sequence[tuple[Column, Node]], targets: Sequence[Node]

@@ -9,7 +9,6 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
-from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import ARRAY_OF, INT4, INT8, NUMERIC, TEXT, VARCHAR, Type
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan, SeveralPlan, WritingPlan
@@ -43,7 +42,7 @@ def planned(sql: str, *answers: Sequence[Type | str]) -> tuple[Statement, Plan]:
 
 
 def _field(of: Type | str) -> Field:
-    """A column of a type; of a name alone it is the mark before the columns of a table, or an integer of that table."""
+    """A column of a type; one of a name alone is an integer of a table."""
     return Field("c", of.oid) if isinstance(of, Type) else Field(of, INT4.oid)
 
 
@@ -74,9 +73,9 @@ SOURCES = {
     ),
     "WITH q AS (SELECT 1 AS one) UPDATE t SET (n, a) = (SELECT q.one, 'x' FROM q)": (
         "WITH q AS (SELECT 1 AS one) SELECT \"t\".\"id\","
-        " ((SELECT given.c0 FROM (SELECT q.one, 'x' FROM q) AS given (c0, c1)))::integer,"
-        " pg_catalog.varchar(((SELECT given.c1 FROM (SELECT q.one, 'x' FROM q) AS given (c0, c1)))::pg_catalog.varchar,"
-        ' 7, false) FROM (<t>) AS "t"'
+        " ((SELECT given.c0 FROM (SELECT NULL AS c0, NULL AS c1 WHERE false UNION ALL (SELECT q.one, 'x' FROM q))"
+        " AS given))::integer, pg_catalog.varchar(((SELECT given.c1 FROM (SELECT NULL AS c0, NULL AS c1 WHERE false"
+        " UNION ALL (SELECT q.one, 'x' FROM q)) AS given))::pg_catalog.varchar, 7, false) FROM (<t>) AS \"t\""
     ),
     "UPDATE t SET n = CASE WHEN t.a = 'from' THEN u.n END FROM u WHERE t.id = u.id RETURNING u.a": (
         "SELECT DISTINCT ON (\"t\".\"id\") \"t\".\"id\", (CASE WHEN t.a = 'from' THEN u.n END)::integer, \"u\".\"a\""
@@ -95,7 +94,7 @@ ANSWERS: dict[str, list[list[Type | str]]] = {
     "INSERT INTO t (id, a) SELECT n, a FROM u ORDER BY id": [[INT8, TEXT]],
     "INSERT INTO t (id, n) VALUES ((SELECT max(id) FROM t), DEFAULT)": [[INT8]],
     "UPDATE t SET n = CASE WHEN t.a = 'from' THEN u.n END FROM u WHERE t.id = u.id RETURNING u.a": [
-        [INT4, INT8, "\x02", "id", "a", "n"], [VARCHAR],
+        [INT4, INT8], [VARCHAR], ["id", "a", "n"],
     ],
 }  # fmt: skip
 
@@ -156,10 +155,17 @@ def test_nothing_is_asked_for_columns_constants_and_a_row_by_its_key() -> None:
     assert texts("UPDATE t SET n = n + 1 WHERE id = 5 RETURNING n") == Texts()
 
 
-def test_a_star_of_a_relation_without_a_name_is_refused() -> None:
-    with pytest.raises(SqlError, match="RETURNING [*] beside a relation without a name") as refusal:
-        planned("UPDATE t SET n = 4 FROM (SELECT 3) WHERE t.id > 1 RETURNING *", [INT4])
-    assert refusal.value.sqlstate == FEATURE_NOT_SUPPORTED
+@pytest.mark.parametrize(("others", "named"), [
+    ("(SELECT 3 AS z)", '(SELECT 3 AS z) AS "q0" '),
+    ("u, LATERAL (VALUES (u.n)), (SELECT (1)) x", '(<u>) AS "u", LATERAL (VALUES (u.n)) AS "q0" , (SELECT (1)) x'),
+    ("((SELECT 1 AS a) JOIN ((SELECT 2) ORDER BY 1) ON true)",
+     '((SELECT 1 AS a) AS "q0" JOIN ((SELECT 2) ORDER BY 1) AS "q1" ON true)'),
+    ("((SELECT 1)) CROSS JOIN (TABLE u) u, generate_series(1, (3)) WITH ORDINALITY",
+     '((SELECT 1)) AS "q0" CROSS JOIN (SELECT * FROM (<u>) AS "u") u, generate_series(1, (3)) WITH ORDINALITY'),
+])  # fmt: skip
+def test_a_subquery_without_a_name_gets_one(others: str, named: str) -> None:
+    rows = texts(f"UPDATE t SET n = 4 FROM {others} WHERE t.id > 1 RETURNING t.n + 1", [INT4], [INT4]).rows
+    assert shown(rows).endswith(f' FROM (<t>) AS "t", {named} WHERE (t.id > 1)')
 
 
 @pytest.mark.parametrize(("value", "count"), [

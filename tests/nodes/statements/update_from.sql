@@ -106,3 +106,16 @@ SELECT * FROM loose ORDER BY a;
 ROLLBACK;
 DELETE FROM people USING measures JOIN (VALUES (1)) v(id) USING (id) WHERE id = 1;
 UPDATE people SET age = 1 FROM measures JOIN (VALUES (1)) v(id) USING (id) RETURNING id;
+-- subqueries without a name, and columns of any name
+UPDATE people SET age = 3 FROM (SELECT 3 AS z) WHERE id = 1 RETURNING z, age + z;
+UPDATE people p SET age = z FROM ((SELECT 4 AS z) JOIN (VALUES (1)) ON true) WHERE id = column1 RETURNING *;
+UPDATE people SET age = 5 FROM (SELECT 1 AS U&"\0002", 2 AS b) u, (SELECT 7 AS c) v WHERE id = 1 RETURNING u.*, v.*, age;
+DELETE FROM people USING (SELECT 0 AS zero) WHERE id = zero RETURNING zero;
+MERGE INTO people USING (SELECT 1 AS k) ON id = k WHEN MATCHED THEN UPDATE SET age = k RETURNING k, age;
+MERGE INTO people USING (SELECT 700 AS k) ON id = k WHEN NOT MATCHED THEN INSERT (id, name) VALUES (k, 'k') RETURNING *;
+UPDATE people SET (name, age) = (SELECT 'u', 1 UNION SELECT 'u', 1) WHERE id = 1 RETURNING name, age;
+UPDATE people SET (name, age) = (VALUES ('v', 2)) WHERE id = 1 RETURNING name, age;
+UPDATE people SET (name, age) = (SELECT 'a' UNION SELECT 'b') WHERE id = 1;
+INSERT INTO people (id, name, age) VALUES (710, upper('a'), 1 + 1), (711, upper('b'), 2 + 2), (712, U&'d!0061' UESCAPE '!', DEFAULT) RETURNING id, name, age;
+INSERT INTO people (id, name) VALUES (713, upper('a')), (714, upper(5));
+INSERT INTO people (id, age) VALUES (715, '3'::int + 1), (716, 'x'::int + 1);
