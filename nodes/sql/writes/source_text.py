@@ -179,8 +179,9 @@ class SourceText:
     def set_by_conflict(self) -> tuple[list[tuple[str, SetTo]], Pieces]:
         """The values that ON CONFLICT DO UPDATE sets, and its WHERE."""
         written, clause = self.written, self.written.node.on_conflict_clause
-        begin = written.clauses.index(clause.target_list[0].res_target.location)
-        end = written.clauses.next(begin, written.returning, "where")
+        clauses, first = written.clauses, clause.target_list[0].res_target.location
+        begin = clauses.back(clauses.index(first), "set")
+        end = clauses.next(begin, written.returning, "where")
         return written.assignments(clause.target_list, end), written.condition(begin)
 
     def source_of_merge(self) -> tuple[Pieces, Span]:

@@ -117,5 +117,7 @@ UPDATE people SET (name, age) = (SELECT 'u', 1 UNION SELECT 'u', 1) WHERE id = 1
 UPDATE people SET (name, age) = (VALUES ('v', 2)) WHERE id = 1 RETURNING name, age;
 UPDATE people SET (name, age) = (SELECT 'a' UNION SELECT 'b') WHERE id = 1;
 INSERT INTO people (id, name, age) VALUES (710, upper('a'), 1 + 1), (711, upper('b'), 2 + 2), (712, U&'d!0061' UESCAPE '!', DEFAULT) RETURNING id, name, age;
+INSERT INTO people (id, name, age) VALUES (1, 'w', 1), (2, 'w', 2) ON CONFLICT (id) DO UPDATE SET (name, age) = (upper(excluded.name), 8) WHERE excluded.age > 1 RETURNING id, name, age;
+INSERT INTO people (id, name, age) VALUES (1, 'w', 1), (2, 'w', 2) ON CONFLICT (id) DO UPDATE SET (name, age) = (SELECT excluded.name || 'x', 9) WHERE people.id < 2 RETURNING id, name, age + 1;
 INSERT INTO people (id, name) VALUES (713, upper('a')), (714, upper(5));
 INSERT INTO people (id, age) VALUES (715, '3'::int + 1), (716, 'x'::int + 1);
