@@ -16,7 +16,7 @@ import select
 import struct
 import sys
 import termios
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -525,17 +525,8 @@ def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
     )
 
 
-@dataclass(eq=False)
-class _Place:
-    """A place in the pool for a user ("" is the node itself). A block keeps it between statements.
-
-    A pinned one is kept between transactions, too.
-    """
-
-    user: str
-    is_block: bool
-    is_pinned: bool = False
-    granted: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+Holder = tuple[str, bool]
+"""A user ("" is the node itself), and whether it is for a block, which keeps its session between statements."""
 
 
 @dataclass(slots=True)
@@ -552,9 +543,11 @@ class StorePool:
     options: str
     size_max: int = POOL_MAX
     _idle: list[StoreConnection] = field(default_factory=list)
-    _places: dict[StoreConnection, _Place] = field(default_factory=dict)
-    _taken: list[_Place] = field(default_factory=list)
-    _waiting: list[_Place] = field(default_factory=list)
+    _holders: dict[StoreConnection, Holder] = field(default_factory=dict)
+    _pinned: dict[StoreConnection, str] = field(default_factory=dict)
+    """Sessions that are kept between transactions, too, with their users."""
+    _taken: Counter[Holder] = field(default_factory=Counter)
+    _waiting: "dict[asyncio.Future[None], Holder]" = field(default_factory=dict)
     is_closed: bool = False
 
     @property
@@ -564,76 +557,77 @@ class StorePool:
 
     @property
     def free(self) -> int:
-        return self.size_max - len(self._taken)
+        return self.size_max - self._taken.total()
 
     async def take(self, user: str = "", *, is_block: bool = False) -> StoreConnection:
         """A session for one transaction. Raises 53300 when none gets free in time."""
-        place = _Place(user, is_block)
-        self._waiting.append(place)
+        holder, granted = (user, is_block), asyncio.get_running_loop().create_future()
+        self._waiting[granted] = holder
         self._grant()
         try:
-            if not place.granted.done():
+            if not granted.done():
                 async with asyncio.timeout(POOL_WAIT_S):
-                    await place.granted
+                    await granted
             connection = self._idle_one() or await StoreConnection.connect(
                 self.dsn, self.application_name, self.options
             )
         except TimeoutError:
-            message = self._hindrance(place)
-            self._leave(place)
+            message = self._hindrance(user)
+            self._leave(holder, granted)
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint="end open transactions, or use another node") from None
         except psycopg.OperationalError as error:
-            self._leave(place)
+            self._leave(holder, granted)
             raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {first_line(error)}") from error
         except BaseException:
-            self._leave(place)
+            self._leave(holder, granted)
             raise
-        self._places[connection] = place
+        self._holders[connection] = holder
         return connection
 
-    def _hindrance(self, place: _Place) -> str:
-        if self._has_share(place):
-            return (
-                f'user "{place.user}" has {self.share} of this node\'s {self.size_max} sessions at the store, its share'
-            )
+    def _hindrance(self, user: str) -> str:
+        if self._has_share(user):
+            return f'user "{user}" has {self.share} of this node\'s {self.size_max} sessions at the store, its share'
         what = "sessions of this node at the store"
         if self.free:
             return f"all {self.size_max - self.free} {what} for open transactions have been busy for {POOL_WAIT_S:g} s"
         return f"all {self.size_max} {what} have been busy for {POOL_WAIT_S:g} s"
 
-    def _has_share(self, place: _Place) -> bool:
-        return bool(place.user) and sum(taken.user == place.user for taken in self._taken) >= self.share
+    def _has_share(self, user: str) -> bool:
+        return bool(user) and self._taken[user, False] + self._taken[user, True] >= self.share
 
     def pin(self, connection: StoreConnection) -> None:
         """Let a session be kept after its transaction. It counts in its user's share, of which half may be kept.
 
         Raises 53300 when that is, or half of the pool.
         """
-        place, most = self._places[connection], max(1, self.share // 2)
-        pinned = [taken for taken in self._taken if taken.is_pinned]
+        (user, _), most = self._holders[connection], max(1, self.share // 2)
         hint = "close cursors WITH HOLD, or use another node"
-        if len(pinned) >= self.size_max // 2:
+        if len(self._pinned) >= self.size_max // 2:
             message = f"half of this node's {self.size_max} sessions at the store keep what is their clients' own"
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
-        if sum(taken.user == place.user for taken in pinned) >= most:
-            message = f'{most} sessions at the store keep what is of user "{place.user}", half of its share'
+        if sum(one == user for one in self._pinned.values()) >= most:
+            message = f'{most} sessions at the store keep what is of user "{user}", half of its share'
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
-        place.is_pinned = True
+        self._pinned[connection] = user
 
-    def _fits(self, place: _Place) -> bool:
-        blocks = sum(taken.is_block for taken in self._taken)
-        is_full = place.is_block and blocks >= self.size_max - self.size_max // 6
-        return self.free > 0 and not is_full and not self._has_share(place)
+    def _fits(self, user: str, is_block: bool) -> bool:
+        blocks = sum(count for (_, of_block), count in self._taken.items() if of_block)
+        is_full = is_block and blocks >= self.size_max - self.size_max // 6
+        return self.free > 0 and not is_full and not self._has_share(user)
 
     def _grant(self) -> None:
-        for place in list(self._waiting):
-            if not place.granted.done() and self._fits(place):  # a cancelled one leaves by itself
-                self._waiting.remove(place)
-                self._taken.append(place)
-                place.granted.set_result(None)
+        for granted, holder in list(self._waiting.items()):
+            if not granted.done() and self._fits(*holder):  # a cancelled one leaves by itself
+                del self._waiting[granted]
+                self._taken[holder] += 1
+                granted.set_result(None)
 
-    def _leave(self, place: _Place) -> None:
-        (self._taken if place in self._taken else self._waiting).remove(place)
+    def _leave(self, holder: Holder, granted: "asyncio.Future[None] | None" = None) -> None:
+        """Gives a place back; one that was not `granted` yet is not waited for any more."""
+        if granted is None or self._waiting.pop(granted, None) is None:
+            self._taken[holder] -= 1
+            if not self._taken[holder]:
+                del self._taken[holder]
         self._grant()
 
     def put_back(self, connection: StoreConnection) -> None:
@@ -642,7 +636,8 @@ class StorePool:
             connection.discard()
         else:
             self._idle.append(connection)
-        self._leave(self._places.pop(connection))
+        self._pinned.pop(connection, None)
+        self._leave(self._holders.pop(connection))
 
     def _idle_one(self) -> StoreConnection | None:
         while self._idle:
