@@ -1,4 +1,4 @@
-"""Home, tables, sign-in, help: pages of the lowest floor."""
+"""Pages of the lowest floor: Cluster with its picture, tables, sign-in, help."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from lab.pages import change_doors, polls, replays
+from lab.pages import polls, replays, why_a_change_waits
 from lab.pages.admission import for_teachers, for_teachers_open_page
 from lab.pages.courses import classroom, joining, pacing
 
@@ -10,7 +10,7 @@ urlpatterns = [
     path("lab/live/", replays.live, name="replays"),
     path("lab/live/sandboxes/", replays.sandboxes, name="sandboxes"),
     path("lab/live/<int:pk>/", replays.replay, name="replay"),
-    path("lab/why/changes/<int:pk>/", change_doors.why_change, name="lab-why-change"),
+    path("lab/why/changes/<int:pk>/", why_a_change_waits.why_change, name="lab-why-change"),
     path("lab/courses/", for_teachers(classroom.courses), name="courses"),
     path("lab/courses/<int:pk>/", for_teachers(classroom.course), name="course"),
     path("lab/courses/<int:pk>/grid/", for_teachers_open_page(classroom.grid), name="course-grid"),

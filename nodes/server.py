@@ -34,9 +34,9 @@ from nodes.clients.startup import Greeting
 from nodes.context import Environment
 from nodes.ending import CLIENTS_S, CLOSE_S, KEEPER_S, LEASES_S, NEW_TABLES_S, UNDO_S, in_time
 from nodes.notifications.hub import Hub
-from nodes.people.admission import Admission
 from nodes.people.directory import People
 from nodes.people.rights import Person
+from nodes.people.sign_in import Admission
 from nodes.session.open import NO_LIMITS, Limits, open_session
 from nodes.session.schema.new_tables import announce_last
 from nodes.store.name_cache import Directory

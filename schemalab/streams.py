@@ -9,7 +9,7 @@ from leases.lanes import node_lines
 from leases.models import Lease, Node
 from leases.streams import lane_facts
 from nodes.console.hold import holds
-from schemalab.operations import hold, lease_list
+from schemalab.operations import hold_pages, lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
 from schemalab.supervisor.process_control import is_supervisor_away, processes_for_a_page
@@ -72,7 +72,7 @@ def _remedy(_id: int) -> dict[str, Any]:
 
 
 snapshot.register("cluster", "remedy", "parts/remedy.html", _remedy)
-snapshot.register("cluster", "hold", "parts/hold.html", hold.part)
+snapshot.register("cluster", "hold", "parts/hold.html", hold_pages.part)
 snapshot.register("cluster", "nodes", "parts/nodes.html", lambda _id: _nodes("/"))
 snapshot.register(PROCESSES, "processes", "parts/processes.html", _processes, is_sampled=True)
 snapshot.register_stream(PROCESSES, lambda number: number == 0)

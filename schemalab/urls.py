@@ -10,7 +10,7 @@ from django.views.i18n import JavaScriptCatalog
 
 from schemalab import documents, views
 from schemalab.metrics import views as metrics
-from schemalab.operations import audit_trail, faults, first_visit, hold, leases, traffic
+from schemalab.operations import audit_trail, faults, first_visit, hold_pages, leases, traffic
 from schemalab.people import account, theme
 from schemalab.tables import versions
 
@@ -36,8 +36,8 @@ urlpatterns = [
     path("traffic/", traffic.page, name="traffic"),
     path("traffic/start/", traffic.start, name="traffic-start"),
     path("traffic/<int:number>/stop/", traffic.stop, name="traffic-stop"),
-    path("hold/<str:node>/", hold.begin, name="hold"),
-    path("hold/<str:node>/end/", hold.end, name="hold-end"),
+    path("hold/<str:node>/", hold_pages.begin, name="hold"),
+    path("hold/<str:node>/end/", hold_pages.end, name="hold-end"),
     path("first-visit/", first_visit.show, name="first-visit"),
     path("audit-trail/", audit_trail.page, name="audit-trail"),
     path("leases/", leases.leases, name="leases"),

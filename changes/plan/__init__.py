@@ -2,8 +2,8 @@
 
 model           versions, steps, the point of no return
 element_states  what a step does to a descriptor
-rollback        the steps back from any point before the point of no return (X4)
-undo            the statement that takes a finished change back (X7)
+rollback        the undo of a change that is cancelled, from any point before the point of no return (X4)
+undo            the undo of a finished change: a statement that takes it back (X7)
 undo_today      the same as it is offered now: by ids, with today's names, if it would not be refused
 namesakes       the names of a statement that mean other elements when it is planned again
 """

@@ -232,7 +232,7 @@ class Routers:
         request.pin = table, number
         request.descriptor = descriptor = self.world.control.version(table, version)
         request.versions.append(version)
-        self._feed(request.node, request.table, reloads.Seen(Known(table, version)))
+        self._feed(request.node, request.table, reloads.Use(Known(table, version)))
         try:
             places = [(index, self._storage(descriptor, request.rows[index])) for index in request.batch.left]
         except BadFit as error:

@@ -39,8 +39,8 @@ from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import setup_in_brief, without_foresight
 from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
 from lab.pages.courses.endings import ending
-from lab.pages.courses.seen import Seen, refuse, seen
 from lab.pages.courses.task_runs import item_runs, played_runs
+from lab.pages.courses.task_state import TaskState, refuse, task_state
 from lab.pages.feats import live_part
 from lab.pages.ladder_form import builder_of, clock_worded, order_builder
 from lab.pages.words import say, stage_words
@@ -225,7 +225,7 @@ def _is_passed(place: Place, screen: Screen) -> bool:
 
 
 def _page(request: HttpRequest, place: Place) -> HttpResponse:
-    found = seen(request, place.chapter, place.screen, place.learner, place.progress)
+    found = task_state(request, place.chapter, place.screen, place.learner, place.progress)
     live = live_part(request, place.screen)
     if live.get("is_done") and not _is_passed(place, place.screen):
         services.pass_live(place.learner, place.chapter, place.screen)
@@ -246,7 +246,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
     return render(request, "lab/chapter.html", context)
 
 
-def _stage(place: Place, found: Seen) -> dict[str, Any]:
+def _stage(place: Place, found: TaskState) -> dict[str, Any]:
     """The session on the stage; the screen's own if that of a stored answer can no longer be opened."""
     assert found.stage is not None, place.screen.id
     try:
@@ -307,7 +307,7 @@ def _screens(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _task(place: Place, found: Seen) -> dict[str, Any] | None:
+def _task(place: Place, found: TaskState) -> dict[str, Any] | None:
     screen, progress = place.screen, place.progress
     if screen.task is None:
         return None

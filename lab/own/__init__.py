@@ -7,7 +7,7 @@ cases       the parts of a plan as models, and what may be left out of each
 orders      a case as an order of tiles
 naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
-doors       from a change that waits or has failed, to a session on its own plan
+sessions_of_changes  a change that waits or has failed, as a session on its own plan
 findings    the explorer's answer told in these names
 allowance   how much planning a visitor may have done
 counterexample  that of a plan's proof, as a session with these names

@@ -12,7 +12,7 @@ ladders   orders of tiles, as a browser sends and plays them
 ladder_form  a design as tiles, and the run that answers it
 ladder_words  the words of the ladder and its player
 explorer  every built-in model, every rule, a model of one's own
-doors     from other pages to a situation; of a cluster's changes: change_doors
+why_it_waits, why_a_change_waits  from a wait on another page to a session that explains it
 exports   a session as a file: picture, JSON, golden script
 gallery   famous anomalies, each a session to open
 feats     what a chapter asks for on the live cluster

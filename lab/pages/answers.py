@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from lab.pages.requests import Asked
+from lab.pages.requests import StageRequest
 from lab.pages.words import speaker
 from lab.sessions import replay, setups
 from lab.sessions.fold import folded
@@ -21,7 +21,7 @@ def answer(session: Session, at: int | None, single_steps: bool | None) -> dict[
     return _answer(session, replay.show(session, at, single_steps=single_steps), single_steps)
 
 
-def random_answer(asked: Asked) -> dict[str, Any]:
+def random_answer(asked: StageRequest) -> dict[str, Any]:
     """The same after one more step, picked among those that may be taken; `took` names it, "" when there is none."""
     before = replay.show(asked.session, asked.at, single_steps=asked.single_steps)
     offer = random_step(before, asked.seed)

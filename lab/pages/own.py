@@ -191,7 +191,7 @@ def _form(request: HttpRequest, sent: QueryDict) -> Form:
     form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")), picked=picked)
     number = _number(sent.get("change", ""))
     if number:
-        from lab.pages.change_doors import change_for  # a cluster's changes: the lab in a browser has none
+        from lab.pages.why_a_change_waits import change_for  # a cluster's changes: the lab in a browser has none
 
         change = change_for(request, number)
         form.statement, form.change = change.statement, change.pk

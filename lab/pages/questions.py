@@ -28,14 +28,14 @@ STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlacedQuestion:
     """A question, and why it is not asked from where the reader stands (empty: it is)."""
 
     question: Question
     why_not_here: Text
 
 
-def question_in(body: bytes) -> Asked:
+def question_in(body: bytes) -> PlacedQuestion:
     """The question of a request. Raises `BadRequest`, or `BadSession` where nothing can be asked."""
     parts = parts_of(body)
     request, goal = asked_of(parts), goal_from_json(parts.get("goal"))
@@ -43,11 +43,11 @@ def question_in(body: bytes) -> Asked:
     at = len(request.session.steps) if request.at is None else request.at
     point, why = last_point(request.session, at)
     if not from_here:
-        return Asked(Question(request.session, 0, goal, from_here=False, any_rows=any_rows), NOTHING)
+        return PlacedQuestion(Question(request.session, 0, goal, from_here=False, any_rows=any_rows), NOTHING)
     here = Session(
         request.session.setup, request.session.parameters, request.session.left_out, request.session.steps[:point]
     )
-    return Asked(Question(here, point, goal, from_here=True), why)
+    return PlacedQuestion(Question(here, point, goal, from_here=True), why)
 
 
 def savings_in(body: bytes) -> list[dict[str, Any]]:

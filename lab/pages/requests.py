@@ -26,7 +26,7 @@ class BadRequest(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StageRequest:
     """A session, the position to show (None: its end), the grain (None: the set-up's), the seed of a random step."""
 
     session: Session
@@ -43,7 +43,7 @@ def body_of(request: HttpRequest) -> bytes:
         raise BadRequest(_("the request is no JSON")) from None
 
 
-def asked(body: bytes) -> Asked:
+def asked(body: bytes) -> StageRequest:
     """The request in `body`. Raises `BadRequest`."""
     return asked_of(parts_of(body))
 
@@ -61,7 +61,7 @@ def parts_of(body: bytes) -> dict[str, Any]:
     return _of(found, dict, "request")  # type: ignore[no-any-return]
 
 
-def asked_of(parts: Mapping[str, Any]) -> Asked:
+def asked_of(parts: Mapping[str, Any]) -> StageRequest:
     """The session, and so on, in these parts. Raises `BadRequest`."""
     session = _of(parts.get("session"), dict, "session")
     steps = _texts(session.get("steps", []), "steps")
@@ -69,7 +69,7 @@ def asked_of(parts: Mapping[str, Any]) -> Asked:
         raise BadRequest(_("a session has at most {most} steps").format(most=STEPS_MAX))
     at = None if parts.get("at") is None else _whole(parts["at"], "at", most=len(steps))
     single = None if parts.get("single_steps") is None else truth(parts, "single_steps")
-    return Asked(
+    return StageRequest(
         Session(
             setup=_of(session.get("setup"), str, "setup"),
             parameters=_parameters(session.get("parameters", {})),

@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import doors, explorer, exports, ladders, own, recorded
+from lab.pages import explorer, exports, ladders, own, recorded, why_it_waits
 from lab.pages.courses import endings, handouts
 
 urlpatterns = [
@@ -17,8 +17,8 @@ urlpatterns = [
     path("lab/live/recorded/<str:name>/", recorded.recorded, name="recorded"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
-    path("lab/why/waits/", doors.why_it_waits, name="why-it-waits"),
-    path("lab/why/<str:situation>/", doors.why, name="lab-why"),
+    path("lab/why/waits/", why_it_waits.why_it_waits, name="why-it-waits"),
+    path("lab/why/<str:situation>/", why_it_waits.why, name="lab-why"),
     path("lab/stage/export.<str:form>", exports.export, name="stage-export"),
     path("lab/stage/random/", views.random_step, name="stage-random"),
     path("lab/ladder/", ladders.ladder, name="ladder"),

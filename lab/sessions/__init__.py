@@ -12,7 +12,7 @@ replay         everything that a session shows at a position
 pairs          pairs as they are drawn: beside their rows, with what changed
 titles         the title of a session, and what is to be known of its model
 names          names of somebody's own schema, in which a session is told
-doors          from a wait or a refusal on the operations pages to a session in the same state
+explained_waits  a wait or a refusal of the operations pages, as a session in the same state
 grain          what each actor may do: a statement as one button, or in single steps
 fold           the trace by statements: single steps of one statement as one line
 random_step    a step for "let it run", by a seed

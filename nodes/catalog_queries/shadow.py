@@ -24,7 +24,7 @@ from expressions.errors import (
     TOO_MANY_CONNECTIONS,
     SqlError,
 )
-from nodes.catalog_queries.admission import NAMES_SQL, names_of
+from nodes.catalog_queries.functions import NAMES_SQL, names_of
 from nodes.sql.admission import FunctionNames
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import Command, StoreConnection, StoreConnectionLost, UsersCommand, first_line

@@ -17,10 +17,10 @@ from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import UNKNOWN, parameter_type
-from nodes.catalog_queries.admission import admit
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
 from nodes.catalog_queries.compiled import RELATIONS_OF, Facts, compiled
+from nodes.catalog_queries.functions import admit
 from nodes.catalog_queries.shadow import ANSWER_BYTES_MAX, STATEMENT_S, too_large, unanswered
 from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.portals import Portal

@@ -16,8 +16,8 @@ from expressions.errors import (
 )
 from nodes.clients.channel import Channel
 from nodes.clients.protocols import Client, Registry, Session
-from nodes.people.admission import Admission
 from nodes.people.rights import Person
+from nodes.people.sign_in import Admission
 from nodes.people.vouching import is_vouched
 from nodes.settings.options import options_of
 from nodes.wire import messages

@@ -70,7 +70,7 @@ def row_json(oids: Sequence[int], row: Row) -> str:
     return f"[{', '.join(value_json(oid, value) for oid, value in zip(oids, row, strict=True))}]"
 
 
-class Shown:
+class AnswerColumns:
     """The columns of an answer under one version: what does not depend on its rows is written once."""
 
     __slots__ = ("_head", "_ways", "columns")

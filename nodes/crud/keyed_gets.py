@@ -13,7 +13,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from expressions.errors import SqlError
-from nodes.crud.answers import Shown
+from nodes.crud.answers import AnswerColumns
 from nodes.crud.requests import Request
 from nodes.crud.values import key_texts, named_key
 from nodes.execution.point_read import PointRead
@@ -56,7 +56,7 @@ class KeyedGet:
 
     __slots__ = ("_key", "_oids", "_read", "_shown")
 
-    def __init__(self, read: PointRead, key: Sequence[Column], oids: Sequence[int], shown: Shown) -> None:
+    def __init__(self, read: PointRead, key: Sequence[Column], oids: Sequence[int], shown: AnswerColumns) -> None:
         self._read, self._key, self._oids, self._shown = read, key, oids, shown
 
     async def answer(self, request: Request, transaction: Transaction, given: Any) -> str | None:

@@ -25,7 +25,7 @@ from expressions.typed import Context, Session
 from leases.rules import LeaseError
 from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
-from nodes.crud.answers import Shown
+from nodes.crud.answers import AnswerColumns
 from nodes.crud.calls import Call
 from nodes.crud.errors import (
     RequestError,
@@ -350,13 +350,13 @@ class Request:
         error.offset = -1  # of a text that the client has not written
         return await Names(self.env).explained(error, catalog)
 
-    def shown(self, descriptor: Descriptor) -> Shown:
+    def shown(self, descriptor: Descriptor) -> AnswerColumns:
         """The columns of the answer under a version. Raises `UnknownFieldError` for one that it does not have."""
         fields, compiled = self.call.options.get("fields"), self.env.router.compiled
         kind = "shown", fields if fields is None else tuple(fields)
         known = compiled.get(descriptor, kind)
         if known is None:
-            known = Shown(descriptor, shown_columns(descriptor, fields))
+            known = AnswerColumns(descriptor, shown_columns(descriptor, fields))
             if is_short(fields or ()):
                 compiled.keep(descriptor, kind, known)
         return known  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
 """People: sign-in at a node, and what they may execute.
 
-admission  who is asked for which password
+sign_in    who is asked for which password
 directory  people, as the page knows them
 rights     what a person may execute
 attempts   wrong passwords make the next try wait

@@ -65,7 +65,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Use:
     """Somebody uses this version; no reload was needed to learn of it."""
 
     version: Known
@@ -98,7 +98,7 @@ class Tick:
     """Time has passed."""
 
 
-Event = Ask | Seen | Loaded | Missing | Failed | Leave | Tick
+Event = Ask | Use | Loaded | Missing | Failed | Leave | Tick
 
 # --- effects
 
@@ -168,7 +168,7 @@ def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect
             state = replace(state, waiters=(*state.waiters, Waiter(event, state.begun)))
         case Leave():
             state = replace(state, waiters=tuple(w for w in state.waiters if w.ask.request != event.request))
-        case Seen():
+        case Use():
             state = _installed(state, event.version, now)
         case Loaded():
             state = replace(_installed(state, event.version, now), is_loading=False, confirmed_at=now)

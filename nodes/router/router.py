@@ -50,7 +50,7 @@ class Router:
     def seen(self, name: str, version: Known) -> None:
         """A request uses this version: who fails with an older one need not ask for it."""
         if self._states.get(name, IDLE).newest != version:
-            self._feed(name, reloads.Seen(version))
+            self._feed(name, reloads.Use(version))
 
     def table_made(self) -> None:
         """A session of this node has made a table: names that no table bore are looked up at once."""

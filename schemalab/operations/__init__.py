@@ -5,7 +5,7 @@ faults        the pages of processes: asked first, then done
 traffic       load on the nodes: started, watched, stopped
 topology      what the cluster is made of, as a picture
 picture_words the words of the Cluster page's picture
-hold          a transaction that is kept open on a node, so that a wait can be watched
+hold_pages    a transaction that is kept open on a node, so that a wait can be watched
 first_visit   the card for newcomers, put away and brought back
 lease_list    leases and the changes that wait for them, as the lease console shows them
 lease_history who leased what, and how it ended

@@ -13,9 +13,9 @@ from django.test import Client
 
 from lab.exercises.shelf import books
 from lab.explorer.variants import all_variants
-from lab.pages import change_doors as doors
+from lab.pages import why_a_change_waits
 from lab.pages.explorer import KINDS
-from lab.sessions.doors import DOORS
+from lab.sessions.explained_waits import DOORS
 from lab.sessions.replay import show
 from lab.sessions.session import LinkContents, decode
 from lab.sessions.titles import chapter_of
@@ -105,7 +105,7 @@ def test_a_wait_leads_to_the_situation_that_it_is(
     is_down: bool, has_lease: bool, has_transaction: bool, door: str
 ) -> None:
     blocker = {"node": "n1", "is_down": is_down}
-    assert doors.door_of(blocker, has_lease=has_lease, has_transaction=has_transaction) == door
+    assert why_a_change_waits.door_of(blocker, has_lease=has_lease, has_transaction=has_transaction) == door
     assert door in DOORS
 
 

@@ -16,7 +16,7 @@ from django.utils.timezone import now
 from catalog.models import StoryEvent, Table
 from leases.models import Lease, Node
 from nodes.console import hold
-from schemalab.operations import hold as page
+from schemalab.operations import hold_pages as page
 from schemalab.polling import wait_for
 from tests.web.layout import flat
 

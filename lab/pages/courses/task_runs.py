@@ -7,12 +7,12 @@ from lab.exercises.chapter import Predict, Screen
 from lab.exercises.runs import runs_of
 from lab.exercises.shelf import Book
 from lab.pages.courses.chapters import text
-from lab.pages.courses.seen import Seen
+from lab.pages.courses.task_state import TaskState
 from lab.pages.ladder_form import runs_worded
 from lab.templatetags.chapter_text import plain
 
 
-def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | None:
+def played_runs(book: Book, screen: Screen, found: TaskState) -> Mapping[str, Any] | None:
     """Runs of the model, one below the other: they come with the stored answer; None for none."""
     task, key = screen.task, screen.id
     if not isinstance(task, Predict) or not found.outcome:
@@ -29,7 +29,7 @@ def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | 
     return runs_worded(runs_of(task, screen.start), named, predicted)
 
 
-def item_runs(book: Book, screen: Screen, found: Seen) -> list[dict[str, Any]]:
+def item_runs(book: Book, screen: Screen, found: TaskState) -> list[dict[str, Any]]:
     """The sessions of a prediction about several, of which the stage plays one; each with what was predicted."""
     if not isinstance(screen.task, Predict) or not found.item:
         return []

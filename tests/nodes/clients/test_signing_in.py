@@ -9,8 +9,8 @@ import pytest
 
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.people.admission import Admission
 from nodes.people.attempts import NAME_AT_ADDRESS
+from nodes.people.sign_in import Admission
 from tests.nodes.raw_client import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"

@@ -15,10 +15,10 @@ from django.db import connection
 from expressions.errors import FatalError
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.people import admission, directory
-from nodes.people.admission import Admission
+from nodes.people import directory, sign_in
 from nodes.people.directory import People
 from nodes.people.rights import MAY_WRITE, Person
+from nodes.people.sign_in import Admission
 from nodes.people.vouching import cluster_password, vouched_parameters
 from nodes.services import set_sql_password
 from nodes.store.name_cache import Directory
@@ -70,7 +70,7 @@ def password_of(name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "REFUSAL_PAUSE_S", 0.01)
+    monkeypatch.setattr(sign_in, "REFUSAL_PAUSE_S", 0.01)
 
 
 Attempt = Callable[..., Awaitable[str]]
@@ -205,7 +205,7 @@ def test_wrong_passwords_are_logged_and_then_not_even_tried(address: str, caplog
     async def visit(attempt: Attempt, _: Admission) -> list[str]:
         return [await attempt("lea", f"guess {n}") for n in range(5)] + [await attempt("lea", password_of("lea"))]
 
-    with caplog.at_level(logging.WARNING, "nodes.people.admission"):
+    with caplog.at_level(logging.WARNING, "nodes.people.sign_in"):
         told = at_a_port(address, visit)
     assert told[:3] == [refused("lea")] * 3
     assert told[3].startswith('too many wrong passwords for "lea" or from 127.0.0.1: try again in ')
@@ -224,7 +224,7 @@ def test_others_and_the_page_are_not_held_up_by_wrong_passwords(address: str) ->
 
 
 def test_a_terminal_is_not_written_to_by_a_name(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "nodes.people.admission"):
+    with caplog.at_level(logging.WARNING, "nodes.people.sign_in"):
         outcome(address, "lea\x1b[2J", "wrong")
     assert "\x1b" not in caplog.text
     assert "lea\\x1b[2J" in caplog.text

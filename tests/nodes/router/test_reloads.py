@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.router import reloads
-from nodes.router.reloads import Ask, Failed, Known, Leave, Load, Loaded, Missing, Outcome, Seen, Tick, Wake, WakeAt
+from nodes.router.reloads import Ask, Failed, Known, Leave, Load, Loaded, Missing, Outcome, Tick, Use, Wake, WakeAt
 from tests.rounds import drawn
 
 V4, V5, V6 = Known(7, 4), Known(7, 5), Known(7, 6)
@@ -70,7 +70,7 @@ def test_a_failed_reload_wakes_everybody_with_its_cause_and_the_next_request_tri
 
 
 def test_an_older_version_is_never_installed():
-    effects = run((0.0, Seen(V6)), (0.1, Seen(V5)), (0.1, refused(1)), (0.2, refused(2, V6)), (0.3, Loaded(V5)))
+    effects = run((0.0, Use(V6)), (0.1, Use(V5)), (0.1, refused(1)), (0.2, refused(2, V6)), (0.3, Loaded(V5)))
     assert effects == [Wake(1, Outcome.NEWER, V6), Load()]
 
 
@@ -169,7 +169,7 @@ def test_whatever_comes_in_whatever_order(steps: list[tuple]):
             case ("drop",) if load_at is not None:
                 send(Missing())
             case ("seen",):
-                send(Seen(published))
+                send(Use(published))
             case ("leave",) if set(asks) - set(woken):
                 number = min(set(asks) - set(woken))
                 send(Leave(number))

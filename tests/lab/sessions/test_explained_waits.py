@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.sessions.doors import DOORS, door_to
+from lab.sessions.explained_waits import DOORS, door_to
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession
 from lab.sessions.shown import SessionView

@@ -1,7 +1,7 @@
 """From a change of the cluster that waits or has failed, to a session on the change's own plan in that state.
 
     change 12, publish of v9: n3 leases v7, with a transaction open       as it is on the cluster
-    flights, v7 .. v9; n3 begins a transaction, n2 leases v8              the session behind its door
+    flights, v7 .. v9; n3 begins a transaction, n2 leases v8              the session on its own plan
 
 Names, versions and the blocking node are the cluster's (`lab.sessions.names`). None if a plan has no model whose
 versions are the plan's, one for one.

@@ -17,9 +17,9 @@ from catalog.story import change_stream
 from changes.executor.state import Direction
 from changes.models import Change
 from changes.selectors import blockers, execution_of
-from lab.own.doors import Holder, session_of_failure, session_of_wait
+from lab.own.sessions_of_changes import Holder, session_of_failure, session_of_wait
 from lab.pages.explorer import opened
-from lab.sessions.doors import door_to
+from lab.sessions.explained_waits import door_to
 from lab.sessions.session import Session
 from lab.sessions.titles import chapter_of
 from leases.selectors import LeaseOn, held_leases
@@ -64,7 +64,7 @@ def _session(change: Change, node: str) -> Session:
 
 
 def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
-    """The situation (`lab.sessions.doors`) that is like the wait for this blocker."""
+    """The situation (`lab.sessions.explained_waits`) that is like the wait for this blocker."""
     if not has_lease:
         return "outlived-lease"
     if blocker["is_down"]:

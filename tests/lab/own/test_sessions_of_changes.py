@@ -5,7 +5,7 @@ import re
 import pytest
 
 from changes.plan.model import Plan, StepKind
-from lab.own.doors import Holder, session_of_failure, session_of_wait
+from lab.own.sessions_of_changes import Holder, session_of_failure, session_of_wait
 from lab.own.statements import planned
 from lab.sessions.replay import show
 from lab.sessions.session import Session

@@ -1,4 +1,4 @@
-"""Doors to the stage that need no cluster; those of its changes are in `change_doors`.
+"""Pages that explain a wait on the stage and need no cluster; those of its changes are in `why_a_change_waits`.
 
 /lab/why/lease/     a situation by its name
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from lab.pages.explorer import opened
 from lab.pages.gallery import three_versions
 from lab.pages.words import say
-from lab.sessions.doors import door_to
+from lab.sessions.explained_waits import door_to
 from lab.sessions.replay import show_in_lines
 from lab.sessions.session import BadSession, encode
 from lab.sessions.shown import Severity

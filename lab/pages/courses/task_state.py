@@ -32,7 +32,7 @@ PROBLEM = "lab_problem"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TaskState:
     """`answered` fills the form; `stage` is the session on the stage, at `at` (None: its end)."""
 
     answered: dict[str, Any] = field(default_factory=dict)
@@ -58,21 +58,23 @@ def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dic
     request.session[PROBLEM] = [chapter.id, screen.id, answered, texts.to_json(problem)]
 
 
-def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None) -> Seen:
+def task_state(
+    request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None
+) -> TaskState:
     """State of the task on the page that was asked for."""
     attempt = last_attempt(progress)
     start = _begun(screen, progress)
     if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:
         _, _, answered, problem = request.session.pop(PROBLEM)
         game = _game(screen, answered.get("moves"))
-        return Seen(answered, problem=texts.from_json(problem), game=game, stage=_of_game(game, start))
+        return TaskState(answered, problem=texts.from_json(problem), game=game, stage=_of_game(game, start))
     if isinstance(screen.task, Survive) and ("moves" in request.GET or attempt is None):
         game = _game(screen, moves_in(request.GET.get("moves", "[]")))
-        return Seen(game=game, stage=_of_game(game, start))
+        return TaskState(game=game, stage=_of_game(game, start))
     question = _question(request, screen, learner)
     if question is not None:
-        return Seen({"lines": lines_asked(question)}, question=question, stage=start)
-    found = Seen(stage=start) if attempt is None else _answered(screen, attempt, start)
+        return TaskState({"lines": lines_asked(question)}, question=question, stage=start)
+    found = TaskState(stage=start) if attempt is None else _answered(screen, attempt, start)
     if attempt is not None and isinstance(screen.task, Predict):
         found = replace(found, predicted=first_attempt(attempt.progress).answer)
     found = _with_item(request, screen, found) if found.outcome else found
@@ -80,7 +82,7 @@ def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learne
     return found if solution is None else replace(found, stage=solution, at=_shared(solution, screen.start))
 
 
-def _with_item(request: HttpRequest, screen: Screen, found: Seen) -> Seen:
+def _with_item(request: HttpRequest, screen: Screen, found: TaskState) -> TaskState:
     """The same with the session of the item that the address names, or of the first, from its start."""
     task = screen.task
     if not isinstance(task, Predict) or all(setup_named(item.start.setup).kind == MODEL for item in task.items):
@@ -96,7 +98,7 @@ def _begun(screen: Screen, progress: Progress | None) -> Start | None:
     return screen.start
 
 
-def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
+def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> TaskState:
     reveal, answered = findings.reveal_in(attempt.found), attempt.answer
     if reveal is None and isinstance(screen.task, Reach) and screen.start is not None and answered.get("steps"):
         reveal = replace(screen.start, steps=tuple(answered["steps"]))
@@ -107,7 +109,7 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
     remarks = tuple(findings.remarks_in(attempt.found))
     played = findings.played_in(attempt.found)
     if played is not None:
-        return Seen(answered, attempt.outcome, remarks, stage=start, played=played)
+        return TaskState(answered, attempt.outcome, remarks, stage=start, played=played)
     at = None
     if reveal is not None and isinstance(screen.task, Predict | Design | Explain):
         at = _shared(reveal, screen.start)
@@ -115,7 +117,7 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
         at = 0  # what is to be explained plays once more
     elif isinstance(screen.task, Survive) and screen.start is not None:
         at = len(screen.start.steps)
-    return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start, at=at)
+    return TaskState(answered, attempt.outcome, remarks, game=game, stage=reveal or start, at=at)
 
 
 def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None) -> Start | None:

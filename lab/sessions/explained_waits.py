@@ -5,7 +5,7 @@
     a change waits for a node that has died     its lease runs on, and the clock is the learner's
     a unique index is refused for its rows      two rows, one entry
 
-A change whose plan has a model has a door of its own (`lab.own.doors`).
+A change whose plan has a model has a session of its own (`lab.own.sessions_of_changes`).
 """
 
 from collections.abc import Mapping
