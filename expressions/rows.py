@@ -72,6 +72,9 @@ CHANGING = {
 Types = tuple[tuple[ColumnId, SqlType], ...]
 
 
+JudgeDefault = Callable[[str, str, SqlType], str]
+"""PostgreSQL's word on the default of a column of this name and type: the text that it keeps. Raises `SqlError`, with a
+place in the text, for what it does not take."""
 Judge = Callable[[Descriptor, str, SqlType], str]
 """PostgreSQL's word on an expression over the public columns of a table, by their names: the text that it keeps, whose
 value is brought to a type as an assignment does. Raises `SqlError` with a place in the text for what it does not take,
@@ -102,7 +105,7 @@ def canonical(
     if isinstance(expression, str):
         node, shift = parsed(expression, offset), offset - len(BEFORE)
     try:
-        expr = _typed(node, _public_scope(descriptor), what)
+        expr = typed(node, _public_scope(descriptor), what)
         _refuse_all(expr, what)
         target = None if returns is None else OF_SQL_TYPE[returns]
         if target is not None and expr.type is not target:
@@ -128,8 +131,7 @@ def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shi
     try:
         found = judge(descriptor, text, returns)
     except SqlError as error:
-        places = dict(zip(_places(parsed(text)), _places(node), strict=False))
-        place = places.get(error.offset + len(BEFORE), -1) if error.offset >= 0 else -1
+        place = place_in(text, node, error.offset)
         names_use = OF_GENERATED_COLUMNS.search(error.message) is not None
         message = OF_GENERATED_COLUMNS.sub(what, error.message) if names_use else error.message
         if error.sqlstate == INVALID_DEFINITION:
@@ -140,6 +142,12 @@ def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shi
         raise SqlError(error.sqlstate, message, place + shift if place >= 0 else -1, hint=error.hint) from error
     ids = {column.name: column.id for column in descriptor.public_columns}
     return _respelled(parsed(found), lambda names: f"{MARK}{ids[names[-1]]}")
+
+
+def place_in(text: str, node: Node, offset: int) -> int:
+    """The place in a statement, of which `node` is a part, that a byte of the part's text comes from."""
+    places = dict(zip(_places(parsed(text)), _places(node), strict=False))
+    return places.get(offset + len(BEFORE), -1) if offset >= 0 else -1
 
 
 def _places(node: Node) -> list[int]:
@@ -205,8 +213,20 @@ def at_moment(text: str, moment: dt.datetime) -> str:
 
 def functions_of(text: str) -> frozenset[str]:
     """The functions that an expression calls by name; in another schema than pg_catalog with its name."""
-    calls = ([part.string.sval for part in call.funcname] for call in _messages(parsed(text), pb.FuncCall))
-    return frozenset(".".join(names[1:] if names[0] == "pg_catalog" and len(names) > 1 else names) for names in calls)
+    return frozenset(name for name, _ in _calls_in(parsed(text)))
+
+
+def called_in(node: Node) -> Iterator[tuple[str, int]]:
+    """The functions that stand in an expression, the outermost first, with their places; `current_user` is one."""
+    yield from _calls_in(node)
+    for value in _messages(node, pb.SQLValueFunction):
+        yield pb.SQLValueFunctionOp.Name(value.op).removeprefix("SVFOP_").lower(), value.location
+
+
+def _calls_in(node: Node) -> Iterator[tuple[str, int]]:
+    for call in _messages(node, pb.FuncCall):
+        names = [part.string.sval for part in call.funcname]
+        yield ".".join(names[1:] if names[0] == "pg_catalog" and len(names) > 1 else names), call.location
 
 
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
@@ -217,7 +237,7 @@ def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Exp
     if scan is not None:
         shown = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
         columns = {c: replace(ref, modifier=NO_MODIFIER) for c, ref in shown.items()}  # no rule depends on a length
-        return _typed(parsed(text), _Ids(columns), "expression")
+        return typed(parsed(text), _Ids(columns), "expression")
     expr = _known(descriptor, text)
     assert expr is not None, f"PostgreSQL computes {text}"
     return expr
@@ -272,7 +292,7 @@ def _expressions(descriptor: Descriptor) -> dict[str, Expr | None]:
 def _compiled(text: str, types: Types) -> Expr | None:
     columns = {c: ColumnRef(f"c{c}", OF_SQL_TYPE[of], f"{MARK}{c}", column_id=c) for c, of in types}
     try:
-        expr = _typed(parsed(text), _Ids(columns), "expression")
+        expr = typed(parsed(text), _Ids(columns), "expression")
     except SqlError:
         return None  # PostgreSQL has taken it: a function or a type that is unknown here
     return expr if is_simple(expr) else None
@@ -304,16 +324,22 @@ def _id_of(scope: Scope, names: list[str]) -> int:
     return found.column_id
 
 
-def _typed(node: Node, scope: Scope, what: str) -> Expr:
-    for query in _messages(node, pb.SubLink):
-        raise unsupported(f"a subquery in {what}", query.location, hint="it may read the row's own columns only")
+def typed(node: Node, scope: Scope, what: str, *, is_known: bool = True) -> Expr:
+    """The expression of a node, for the use that `what` names; `is_known`: with a type. Raises `SqlError`."""
+    refuse_queries(node, what)
     analyzer = Analyzer({}, Parameters(count_max=0))
     try:
-        return analyzer.known(analyzer.expr(node, scope))
+        expr = analyzer.expr(node, scope)
+        return analyzer.known(expr) if is_known else expr
     except SqlError as error:
         if error.sqlstate == UNDEFINED_PARAMETER:
             raise SqlError(error.sqlstate, f"a parameter cannot stand in {what}", error.offset) from None
         raise
+
+
+def refuse_queries(node: Node, what: str) -> None:
+    for query in _messages(node, pb.SubLink):
+        raise unsupported(f"a subquery in {what}", query.location, hint="it may read the row's own columns only")
 
 
 def _refuse_all(expr: Expr, what: str) -> None:

@@ -65,6 +65,8 @@ class NewColumn:
     length: int | None = None
     identity_always: bool = False
     default_position: Position = field(default=None, compare=False)
+    default_sql: Sql | None = field(default=None, compare=False, repr=False)
+    """The default as it stands in the statement, where it is no constant."""
     identity_start: int = 1
     sequence: str | None = None
     """The name of an identity column's sequence; None: the one that follows from table and column."""

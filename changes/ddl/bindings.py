@@ -22,7 +22,7 @@ from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import Named, implied_names, uniques_of, with_implied_names, with_names
 from changes.planning.tables import Compute, Tables
-from expressions.rows import Judge
+from expressions.rows import Judge, JudgeDefault
 from storage.buckets import StorageCount
 
 
@@ -81,6 +81,10 @@ class AsNamed:
     @property
     def judge(self) -> Judge | None:
         return self.tables.judge
+
+    @property
+    def judge_default(self) -> JudgeDefault | None:
+        return self.tables.judge_default
 
     @property
     def compute(self) -> Compute | None:

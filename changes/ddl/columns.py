@@ -33,7 +33,7 @@ from catalog.values.types import (
     precision_named,
     to_text,
 )
-from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique
+from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique, Sql
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import (
     DATATYPE_MISMATCH,
@@ -224,6 +224,7 @@ class _Clauses:
         self.default: str | None = None
         self.has_default = False
         self.default_position: int | None = None
+        self.default_sql: Sql | None = None
         self.identity = self.identity_always = False
         self.numbers = Numbers()
         self.is_key = False
@@ -242,6 +243,8 @@ class _Clauses:
             self.has_default = True
             self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text, self.length)
             self.default_position = self.where(constraint.location)
+            if not is_constant(constraint.raw_expr):
+                self.default_sql = Sql("", constraint.raw_expr, self.source.text)
         elif kind == "CONSTR_IDENTITY":
             self._add_identity(constraint)
         elif kind == "CONSTR_PRIMARY":
@@ -293,6 +296,7 @@ class _Clauses:
             self.length,
             self.identity_always,
             self.default_position,
+            self.default_sql,
             self.numbers.start,
             self.numbers.name,
         )
@@ -316,7 +320,7 @@ LITERALS = {
 
 def read_default(sql_type: SqlType, node: Node, source: Source, name: str, length: int | None = None) -> str | None:
     """A DEFAULT as canonical constant, None for NULL, or the expression as written."""
-    if not _is_constant(node):
+    if not is_constant(node):
         return expression_default(sql_type, source.sql(node), name)
     position = source.where(_start_of(node))
     text = _constant_text(sql_type, node, source, name)
@@ -331,9 +335,9 @@ def read_default(sql_type: SqlType, node: Node, source: Source, name: str, lengt
         raise DdlError(error.sqlstate, str(error), position=position) from error
 
 
-def _is_constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     kind = node.WhichOneof("node")
-    return bool(kind == "a_const" or (kind == "type_cast" and _is_constant(node.type_cast.arg)))
+    return bool(kind == "a_const" or (kind == "type_cast" and is_constant(node.type_cast.arg)))
 
 
 def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:

@@ -28,7 +28,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.statements import Statement
-from expressions.rows import Judge
+from expressions.rows import Judge, JudgeDefault
 from expressions.typed import PyValue
 from storage.buckets import AS_BEGUN, StorageCount
 
@@ -61,6 +61,7 @@ class CatalogView:
     """PostgreSQL's word on expressions that are not computed here."""
     compute: Callable[[Descriptor, str, SqlType], PyValue] | None = field(default=None, compare=False)
     """PostgreSQL's value of one that reads no column."""
+    judge_default: JudgeDefault | None = field(default=None, compare=False)
 
     def hint_at(self, name: str) -> str | None:
         """A hint about an unknown table: why its name is taken, or a similar name."""

@@ -30,6 +30,7 @@ from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.alter.alter_table import altered
+from changes.planning.alter.defaults import judge_default
 from changes.planning.alter.foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.comments import set_comment
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
@@ -116,6 +117,8 @@ ROW_IDS = actions.NewColumn(actions.ROW_ID, SqlType.BIGINT, not_null=True, ident
 
 def _create_table(action: actions.CreateTable, table_id: TableId, tables: Tables) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
+    for column in action.columns:
+        judge_default(tables.judge_default, column.type, column.default, column.name.text, column.default_sql)
     alone = _with_constraints(action, _bare_table(action, table_id), tables)
     draft = Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: alone})
     return _referring(draft, element, alone, action, tables) if action.foreign_keys else draft

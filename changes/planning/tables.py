@@ -9,7 +9,7 @@ from catalog.elements import State, TableId
 from catalog.values.types import SqlType
 from catalog.view_definition import ViewDefinition
 from changes.plan.model import Element
-from expressions.rows import Judge
+from expressions.rows import Judge, JudgeDefault
 from expressions.typed import PyValue
 from storage.buckets import AS_BEGUN, StorageCount
 
@@ -41,6 +41,11 @@ class Tables(Protocol):
         ...
 
     @property
+    def judge_default(self) -> JudgeDefault | None:
+        """Asks PostgreSQL about defaults that are not computed here; without it they are taken as they are."""
+        ...
+
+    @property
     def compute(self) -> Compute | None:
         """Asks PostgreSQL for the value of an expression that reads no column."""
         ...
@@ -54,6 +59,7 @@ class KnownTables:
     views: tuple[ViewDefinition, ...] = ()
     judge: Judge | None = field(default=None, compare=False)
     compute: Compute | None = field(default=None, compare=False)
+    judge_default: JudgeDefault | None = field(default=None, compare=False)
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

@@ -1,12 +1,17 @@
-"""Asks PostgreSQL about an expression of a schema, by a generated column of a temporary table, rolled back.
+"""Asks PostgreSQL about an expression of a schema: as a generated column or a default of a temporary table.
 
     CREATE TEMP TABLE "trips" ("id" bigint, "doc" jsonb)                     the table's public columns, no rows
     SELECT jsonb_.. FROM ..                                                  names, and what the reader role may call
     ALTER TABLE .. ADD value boolean GENERATED ALWAYS AS (jsonb_..) STORED   its type; 42P17 where it is not immutable
 
+    CREATE TEMP TABLE "default" ("made" date DEFAULT (now() + 1))            its type; it reads no column
+    SELECT now() + 1 FROM ..                                                 what the reader role may call
+
 The text is kept as PostgreSQL prints it, with constants as they are read now.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -36,12 +41,25 @@ WHERE d.adrelid = %s::regclass AND a.attname = %s
 
 def judge(table: Descriptor, text: str, returns: SqlType, style: TimeStyle = PLAIN) -> str:
     """`expressions.rows.Judge`, for literals in this session's style. Raises `SqlError`."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        undo = transaction.savepoint()
-        try:
-            return _judged(cursor, table, text, returns, style)
-        finally:
-            transaction.savepoint_rollback(undo)
+    columns = {column.name: column.type for column in table.public_columns if column.name}
+    value = next(name for name in map("value{}".format, range(len(columns) + 1)) if name not in columns)
+    name = f"pg_temp.{quoted(table.name)}"
+    listed = ", ".join(f"{quoted(column)} {type_name(of, None)}" for column, of in columns.items())
+    with _as_reader(text, style) as cursor:
+        cursor.execute(f"CREATE TEMP TABLE {quoted(table.name)} ({listed})")
+        _ask(cursor, "SELECT ", text, f" FROM {name}")
+        added = f"ALTER TABLE {name} ADD {value} {type_name(returns, None)} GENERATED ALWAYS AS ("
+        _ask(cursor, added, text, ") STORED")
+        return _kept(cursor, name, value)
+
+
+def judge_default(column: str, text: str, returns: SqlType, style: TimeStyle = PLAIN) -> str:
+    """`expressions.rows.JudgeDefault`, for literals in this session's style. Raises `SqlError`."""
+    name = 'pg_temp."default"'
+    with _as_reader(text, style) as cursor:
+        _ask(cursor, f'CREATE TEMP TABLE "default" ({quoted(column)} {type_name(returns, None)} DEFAULT (', text, "))")
+        _ask(cursor, "SELECT ", text, f" FROM {name}")
+        return _kept(cursor, name, column)
 
 
 def compute(table: Descriptor, text: str, returns: SqlType) -> PyValue:
@@ -65,21 +83,25 @@ def compute(table: Descriptor, text: str, returns: SqlType) -> PyValue:
     return value
 
 
-def _judged(cursor: Any, table: Descriptor, text: str, returns: SqlType, style: TimeStyle) -> str:
-    columns = {column.name: column.type for column in table.public_columns if column.name}
-    value = next(name for name in map("value{}".format, range(len(columns) + 1)) if name not in columns)
-    cursor.execute(IS_CLOSED_SQL)
-    if not cursor.fetchone()[0]:
-        _check_names(cursor, text)
-    calls = ", ".join("set_config(%s, %s, true)" for _ in SETTINGS)
-    settings = SETTINGS | {"timezone": style.zone.name, "datestyle": f"ISO, {style.order}"}
-    cursor.execute(f"SELECT {calls}, set_config('role', %s, true)", [*sum(settings.items(), ()), READER])
-    name = f"pg_temp.{quoted(table.name)}"
-    listed = ", ".join(f"{quoted(column)} {type_name(of, None)}" for column, of in columns.items())
-    cursor.execute(f"CREATE TEMP TABLE {quoted(table.name)} ({listed})")
-    _ask(cursor, "SELECT ", text, f" FROM {name}")
-    added = f"ALTER TABLE {name} ADD {value} {type_name(returns, None)} GENERATED ALWAYS AS ("
-    _ask(cursor, added, text, ") STORED")
+@contextmanager
+def _as_reader(text: str, style: TimeStyle) -> Iterator[Any]:
+    """A cursor of the reader role, under fixed settings; what it does is undone."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        undo = transaction.savepoint()
+        try:
+            cursor.execute(IS_CLOSED_SQL)
+            if not cursor.fetchone()[0]:
+                _check_names(cursor, text)
+            calls = ", ".join("set_config(%s, %s, true)" for _ in SETTINGS)
+            settings = SETTINGS | {"timezone": style.zone.name, "datestyle": f"ISO, {style.order}"}
+            cursor.execute(f"SELECT {calls}, set_config('role', %s, true)", [*sum(settings.items(), ()), READER])
+            yield cursor
+        finally:
+            transaction.savepoint_rollback(undo)
+
+
+def _kept(cursor: Any, name: str, value: str) -> str:
+    """A column's expression as PostgreSQL prints it."""
     cursor.execute("SET LOCAL ROLE NONE")
     cursor.execute("SELECT set_config('timezone', %s, true)", [USERS_SETTINGS["timezone"]])
     cursor.execute(TEXT_SQL, [name, value])

@@ -28,7 +28,7 @@ from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
 from changes.submission import tables_ahead
-from changes.submission.judging import judge
+from changes.submission.judging import judge, judge_default
 from expressions import literals
 from expressions.dates.zones import TimeStyle
 from expressions.typed import Context
@@ -110,7 +110,8 @@ TEMPORARY = "pg_temp."
 
 def _private_view(own: Sequence[Descriptor]) -> CatalogView:
     """The temporary tables of a session, whose names are its own."""
-    return CatalogView(tuple(own), storages=tables_ahead.storage_count_now(), is_private=True, judge=judge)
+    storages = tables_ahead.storage_count_now()
+    return CatalogView(tuple(own), storages=storages, is_private=True, judge=judge, judge_default=judge_default)
 
 
 def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
@@ -151,9 +152,15 @@ def in_utc(text: str, style: TimeStyle, *, own: Sequence[Descriptor] = ()) -> st
             otherwise.append(expression)
         return kept
 
+    def default_judged(column: str, expression: str, of: SqlType) -> str:
+        kept = judge_default(column, expression, of)
+        if judge_default(column, expression, of, style) != kept:
+            otherwise.append(expression)
+        return kept
+
     with literals.reading(style) as found:
         try:
-            view = replace(_seen(own), judge=judged)
+            view = replace(_seen(own), judge=judged, judge_default=default_judged)
             action = resolve(parse(text), view)
             base = None if isinstance(action, CreateTable) else view.named(action.table.text)
             make_plan(action, base, table_id=0, context=Context(now=clock.now()), tables=view)

@@ -19,7 +19,7 @@ from changes.ddl.resolve import CatalogView
 from changes.models import IN_QUEUE, Change, Reservation, Status
 from changes.plan.model import plan_from_json
 from changes.planning.tables import KnownTables
-from changes.submission.judging import compute, judge
+from changes.submission.judging import compute, judge, judge_default
 from storage.buckets import StorageCount
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, storages_there
@@ -70,7 +70,14 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
         taken |= dict.fromkeys(names_in(plan.base) - names_in(plan.result), why)
     views = stored_views()
     return CatalogView(
-        tuple(tables), taken, _sandboxes(newest), storage_count_now(), views=views, judge=judge, compute=compute
+        tuple(tables),
+        taken,
+        _sandboxes(newest),
+        storage_count_now(),
+        views=views,
+        judge=judge,
+        compute=compute,
+        judge_default=judge_default,
     )
 
 
@@ -114,7 +121,7 @@ def names_in(table: Descriptor | None) -> set[str]:
 def tables_now() -> KnownTables:
     newest = _newest()
     known = tuple(table.now for table in newest if table.now is not None)
-    return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views(), judge, compute)
+    return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views(), judge, compute, judge_default)
 
 
 def storage_count_now() -> StorageCount:

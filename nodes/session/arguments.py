@@ -1,67 +1,90 @@
-"""Values that no row decides, given by expressions: those of EXECUTE, and of calls that stand alone."""
+"""Values that no row decides, given by expressions: those of EXECUTE, and of calls that stand alone.
+
+Of constants, parameters and values of the session they are known here. Of anything else the store says, first of which
+types they are, and then what.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
+from expressions.sqltypes import PARAMETER_OIDS, UNKNOWN, Type, parameter_type
 from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
+from nodes.execution.describing import describe
 from nodes.execution.in_place import Read
 from nodes.settings.variables import Variables
 from nodes.sql.admission import nodes_in
 from nodes.sql.edits import text_of
-from nodes.sql.readable import in_place
-from nodes.sql.statements import Node, parse
+from nodes.sql.readable import InPlace, in_place
+from nodes.sql.statements import Node, Statement, parse
 from nodes.store.transaction import Owner
 from nodes.wire.columns import Columns, Output
 from storage.postgres import USERS_SETTINGS
 
-
-def analysed(analyzer: Analyzer, node: Node, what: str) -> Expr:
-    """An argument. Raises for what reads rows; `what` names the place, for the message."""
-    for part in nodes_in(node):
-        if part.DESCRIPTOR.name == "SubLink":
-            raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {what}", part.location)
-    expr = analyzer.expr(node, Scope())
-    refuse_aggregates(expr, what)
-    return expr
-
-
-def analyzer_of(parameters: Parameters, context: Context) -> Analyzer:
-    return Analyzer({}, parameters, style=context.style)
+IN_WHERE = " in WHERE"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """The values of expressions in one session; `portal` has the parameters that they may name."""
+class Arguments:
+    """Arguments in one session. `what` names their place, for messages; `portal` has the parameters that they name."""
 
     env: Environment
     owner: Owner
     context: Context
     variables: Variables
+    nodes: Sequence[Node]
+    what: str
+    parameters: Parameters
     portal: Portal | None = None
 
-    async def texts(self, nodes: Sequence[Node], exprs: Sequence[Expr]) -> list[bytes | None]:
-        """The values, as texts of their types: of what the node cannot compute by itself, by PostgreSQL."""
-        if all(map(is_simple, exprs)):
+    async def types(self) -> list[Type]:
+        """Their types: unknown of a quoted constant, of NULL and of a parameter without one. Types of other parameters
+        are noted. Raises `SqlError` for what reads rows."""
+        for part in [part for node in self.nodes for part in nodes_in(node)]:
+            if part.DESCRIPTOR.name == "SubLink":
+                raise SqlError(FEATURE_NOT_SUPPORTED, f"cannot use subquery in {self.what}", part.location)
+        local = [self._local(node, None) for node in self.nodes]
+        if None not in local:
+            return [expr.type for expr in local if expr is not None]
+        are_open = [self._is_open(node) for node in self.nodes]
+        asked = ["NULL" if is_open else text_of(node) for node, is_open in zip(self.nodes, are_open, strict=True)]
+        listed = ", ".join(asked)
+        place, declared = self._placed(f"SELECT {listed} WHERE ROW({listed}) IS NULL")[1], self.parameters.types
+        oids = [0 if of is UNKNOWN else of.oid for of in declared]
+        try:
+            found = await describe(self.env, None, place, oids, self._style())
+        except SqlError as error:
+            error.offset, words = -1, error.message.removesuffix(IN_WHERE)
+            error.message = error.message if words == error.message else f"{words} in {self.what}"
+            raise
+        for number, oid in enumerate(found.parameters, start=1):
+            if self.parameters.type_of(number) is UNKNOWN:
+                self.parameters.settle(number, parameter_type(oid, number))
+        known = [PARAMETER_OIDS.get(c.oid) or Type(f"oid {c.oid}", c.oid, c.size, "U") for c in found.columns]
+        return [UNKNOWN if is_open else of for of, is_open in zip(known, are_open, strict=True)]
+
+    async def texts(self, types: Sequence[Type]) -> list[bytes | None]:
+        """The values, as texts of these types."""
+        local = [self._local(node, of) for node, of in zip(self.nodes, types, strict=True)]
+        exprs = [expr for expr in local if expr is not None]
+        if len(exprs) == len(local):
             columns = Columns(tuple(Output("", expr.type) for expr in exprs), self.context.style)
             writers = zip(columns.writers(()), exprs, strict=True)
             return [write(evaluate(expr, {}, self.context)) for write, expr in writers]
-        values = (f"({text_of(node)})::{expr.type}" for node, expr in zip(nodes, exprs, strict=True))
-        [statement] = parse(f"SELECT {', '.join(values)}")
+        values = (f"({text_of(node)})::{of}" for node, of in zip(self.nodes, types, strict=True))
+        statement, place = self._placed(f"SELECT {', '.join(values)}")
         given = self.portal or Portal(Prepared("", statement))
         portal = Portal(Prepared("", statement, given.oids), given.values, given.formats)
-        place = in_place(statement, {}, {}, self.env.reader.functions, style=self.context.style)
-        style = [self.variables.get(name) for name in USERS_SETTINGS]
         transaction = self.env.begin(is_read_only=True, by=self.owner)
         transaction.started_at = self.context.now
         try:
-            result = await Read(self.env, transaction, portal, place, self.context, style).result(commit=True)
+            read = Read(self.env, transaction, portal, place, self.context, self._style())
+            result = await read.result(commit=True)
             rows = list(result.rows)
             if result.more is not None:
                 rows += [row async for batch in result.more for row in batch]
@@ -69,3 +92,26 @@ class Asking:
             if not transaction.is_over:
                 await transaction.rollback()
         return list(rows[0])
+
+    def _local(self, node: Node, of: Type | None) -> Expr | None:
+        """An argument, of a type if it is given; None where the store has to be asked."""
+        analyzer = Analyzer({}, self.parameters, style=self.context.style)
+        try:
+            expr = analyzer.expr(node, Scope())
+            found = expr if of is None else analyzer.coerce(expr, of, assignment=True)
+        except SqlError:
+            return None
+        return found if is_simple(found) else None
+
+    def _is_open(self, node: Node) -> bool:
+        """True for a quoted constant, NULL or a parameter without a type: it has the one that is wanted."""
+        if node.HasField("a_const"):
+            return bool(node.a_const.isnull) or node.a_const.HasField("sval")
+        return node.HasField("param_ref") and self.parameters.type_of(node.param_ref.number) is UNKNOWN
+
+    def _placed(self, text: str) -> tuple[Statement, InPlace]:
+        [statement] = parse(text)
+        return statement, in_place(statement, {}, {}, self.env.reader.functions, style=self.context.style)
+
+    def _style(self) -> list[str]:
+        return [self.variables.get(name) for name in USERS_SETTINGS]

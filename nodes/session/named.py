@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.tree import type_of_name
 from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX_ERROR, SqlError, unsupported
-from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
-from expressions.typed import Context, Expr
+from expressions.functions.casts import is_assigned
+from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
+from expressions.typed import Context
 from nodes.clients.portals import Portal, Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
-from nodes.session.arguments import Asking, analysed, analyzer_of
+from nodes.session.arguments import Arguments
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
@@ -71,23 +71,14 @@ class NamedStatements:
             raise SqlError(SYNTAX_ERROR, message, detail=detail)
         if not given:
             return []
-        context = Context((), self.block.now, self.known, self.variables.style)
-        analyzer = analyzer_of(Parameters(count_max=0), context)
-        types = [parameter_type(oid, number) for number, oid in enumerate(prepared.oids, start=1)]
-        exprs = [
-            _assigned(analyzer, node, of, n) for n, (node, of) in enumerate(zip(given, types, strict=True), start=1)
-        ]
-        return await Asking(self.env, self.block.owner, context, self.variables).texts(given, exprs)
-
-
-def _assigned(analyzer: Analyzer, node: Node, of: Type, number: int) -> Expr:
-    """The value of a parameter, by the casts that an assignment may use."""
-    expr = analysed(analyzer, node, "EXECUTE parameter")
-    try:
-        return analyzer.coerce(expr, TEXT if of is UNKNOWN else of, assignment=True)
-    except SqlError as error:
-        if error.sqlstate != DATATYPE_MISMATCH:
-            raise
-        message = f"parameter ${number} of type {expr.type} cannot be coerced to the expected type {of}"
-        hint = "You will need to rewrite or cast the expression."
-        raise SqlError(DATATYPE_MISMATCH, message, expr.offset, hint=hint) from None
+        context, owner = Context((), self.block.now, self.known, self.variables.style), self.block.owner
+        parameters = Parameters(count_max=0)
+        arguments = Arguments(self.env, owner, context, self.variables, given, "EXECUTE parameters", parameters)
+        wanted = [parameter_type(oid, number) for number, oid in enumerate(prepared.oids, start=1)]
+        wanted = [TEXT if of is UNKNOWN else of for of in wanted]
+        for number, (found, of) in enumerate(zip(await arguments.types(), wanted, strict=True), start=1):
+            if found is not UNKNOWN and found is not of and not is_assigned(found, of):
+                message = f"parameter ${number} of type {found} cannot be coerced to the expected type {of}"
+                hint = "You will need to rewrite or cast the expression."
+                raise SqlError(DATATYPE_MISMATCH, message, hint=hint)
+        return await arguments.texts(wanted)

@@ -9,7 +9,6 @@ from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, UNDEFI
 from expressions.functions.standing_alone import NEXTVAL, SETVAL
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
-from expressions.typed import Context
 from leases.holders import shown
 from leases.rules import LeaseError
 from nodes.clients.portals import CopyData, Portal, Prepared
@@ -237,7 +236,7 @@ class Session:
             case "call":
                 return await self.calls.run(portal, alone=alone)
             case "procedure":
-                raise self._no_procedure(statement, Parameters([]))
+                raise await self._no_procedure(statement, portal.oids)
             case "cursor":
                 return await self.cursors.declare(portal, alone=alone)
             case "fetch":
@@ -254,9 +253,9 @@ class Session:
         if statement.kind == "crud":
             return self.requests.fields(statement, parameters)
         if statement.kind == "call":
-            return self.calls.fields(statement, parameters)
+            return await self.calls.fields(statement, parameters)
         if statement.kind == "procedure":
-            raise self._no_procedure(statement, parameters)
+            raise await self._no_procedure(statement, [0 if of is UNKNOWN else of.oid for of in parameters.types])
         if statement.kind in FOLLOWING:
             return self._fields_now(statement)
         if statement.kind == "cursor":
@@ -268,8 +267,8 @@ class Session:
             return None
         return self.utility.fields(statement)
 
-    def _no_procedure(self, statement: Statement, parameters: Parameters) -> SqlError:
-        return refusal(statement.node, parameters, Context(style=self.variables.style))
+    async def _no_procedure(self, statement: Statement, oids: Sequence[int]) -> SqlError:
+        return await refusal(self.env, statement, oids, self.planned.users_settings())
 
     def _fields_now(self, statement: Statement) -> tuple[Field, ...] | None:
         """The columns of what EXECUTE or FETCH names, as it is now."""

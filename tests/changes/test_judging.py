@@ -15,7 +15,7 @@ from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.planning.planner import make_plan
-from changes.submission.judging import compute, judge
+from changes.submission.judging import compute, judge, judge_default
 from expressions.errors import SqlError, position_of
 from expressions.rows import canonical, functions_of, is_local, shown
 from expressions.typed import Context
@@ -174,3 +174,35 @@ def test_a_default_without_a_value_is_refused() -> None:
     action: Any = resolve(parse("ALTER TABLE trips ADD COLUMN made int DEFAULT substr('abc', 1, -1)::int"), view)
     with pytest.raises(DdlError, match="negative substring length not allowed"):
         make_plan(action, table, tables=view)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("CREATE TABLE u (id int PRIMARY KEY, made date DEFAULT {})", id="new table"),
+        pytest.param("ALTER TABLE trips ADD made date DEFAULT {}", id="added column"),
+        pytest.param("ALTER TABLE trips ALTER made SET DEFAULT {}", id="another default"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("default", "sqlstate", "message"),
+    [
+        ("|md5('x')", "42804", 'column "made" is of type date but default expression is of type text'),
+        ("|to_date('x')", "42883", "function to_date(unknown) does not exist"),
+        ("now() + interval |'x'", "22007", 'invalid input syntax for type interval: "x"'),
+        ("|max(current_date)", "42803", "aggregate functions are not allowed in DEFAULT expressions"),
+        ("|max(current_date) OVER ()", "42P20", "window functions are not allowed in DEFAULT expressions"),
+        ("|unnest(ARRAY[current_date])", "0A000", "set-returning functions are not allowed in DEFAULT expressions"),
+        ("pg_read_file('x')::date", "42501", "permission denied for function pg_read_file"),
+    ],
+)
+def test_postgres_says_what_is_wrong_with_a_default(statement: str, default: str, sqlstate: str, message: str) -> None:
+    made = Column(ColumnId(6), "made", SqlType.DATE)
+    table = replace(TRIPS, columns=(*TRIPS.columns, made), next_column_id=ColumnId(7))
+    if " ADD " in statement:
+        table = TRIPS
+    sql = statement.format(default)
+    with pytest.raises(DdlError) as refused:
+        planned(sql.replace("|", ""), CatalogView((table,), judge_default=judge_default))
+    assert (refused.value.sqlstate, refused.value.message) == (sqlstate, message)
+    assert refused.value.position == (sql.index("|") + 1 if "|" in sql else None)

@@ -28,7 +28,7 @@ from changes.ddl.source import Source
 from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.alter.constraints import add_check, add_unique
-from changes.planning.alter.defaults import fill_value
+from changes.planning.alter.defaults import fill_value, judge_default
 from changes.planning.alter.foreign_keys import add_foreign_key
 from changes.planning.dependents import check_column_is_free
 from changes.planning.draft import Sketch
@@ -47,6 +47,7 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
             return
         raise DdlError(DUPLICATE_COLUMN, message, position=new.name.position)
     check_width(len(sketch.planned.public_columns) + 1, new.name.position)
+    judge_default(sketch.tables.judge_default, new.type, new.default, new.name.text, new.default_sql)
     value = _fill_value(sketch, action)
     column = Column(
         id=sketch.planned.next_column_id,
@@ -229,6 +230,7 @@ def set_default(sketch: Sketch, action: SetDefault) -> None:
         message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'
         raise DdlError("42601", message, position=name.position)
     text = None if sql is None else read_default(column.type, sql.node, Source(sql.source), column.name, column.length)
+    judge_default(sketch.tables.judge_default, column.type, text, column.name, sql)
     if text == column.default:
         sketch.notices.append(f"column {name} of {sketch.base.name} has that default already, skipping")
         return

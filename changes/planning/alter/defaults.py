@@ -1,41 +1,57 @@
 """Defaults: expressions that read no column, and their value for existing rows. Nodes evaluate a default that is no
 constant for each insert. An added column's is evaluated once for all existing rows, at submission, so it must not be
-volatile there; in a new table, and by SET DEFAULT, it may be."""
+volatile there; in a new table, and by SET DEFAULT, it may be. PostgreSQL judges what is not understood here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from catalog.elements import Column
 from catalog.values.types import SqlType
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed
-from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.building import Parameters
+from expressions.analysis.calls import SESSION_VALUES
 from expressions.analysis.scopes import Scope
 from expressions.errors import UNDEFINED_COLUMN, SqlError
 from expressions.functions.volatile import VOLATILE
-from expressions.rows import OF_THE_SESSION, at_moment, parsed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
-from expressions.typed import Call, Context, Expr, Literal, PyValue, evaluate, is_simple, walk
+from expressions.rows import UNKNOWN_HERE, JudgeDefault, at_moment, called_in, parsed, place_in, refuse_queries, typed
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN
+from expressions.typed import Context, Expr, Literal, PyValue, evaluate, is_simple
 
 HINT = "Write a constant, now() or CURRENT_DATE, or let the application choose the value."
 REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
 """Volatile functions that no default may have."""
+OF_THE_SESSION = {*SESSION_VALUES, "pg_backend_pid", "current_setting"}
 
 
 def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
-    """Checks a default that is no constant; raises `DdlError`."""
+    """Checks a default that is no constant, as far as it is understood here; raises `DdlError`."""
     with placed(sql.source):
-        expr = _typed(sql_type, sql, column)
-        for call in (part for part in walk(expr) if isinstance(part, Call)):
-            if call.name in REFUSED:
-                what = f"a volatile default {call.name}() is not supported"
-                raise SqlError(NOT_SUPPORTED, what, call.offset, hint=HINT)
+        for name, place in called_in(sql.node):
+            if name in REFUSED:
+                raise SqlError(NOT_SUPPORTED, f"a volatile default {name}() is not supported", place, hint=HINT)
+        refuse_queries(sql.node, "a default")
+        _typed(sql_type, sql, column)
     return sql.text
+
+
+def judge_default(
+    judge: JudgeDefault | None, sql_type: SqlType, default: str | None, column: str, sql: Sql | None
+) -> None:
+    """Asks PostgreSQL about a default that is not understood here; raises `DdlError` with its place in `sql`."""
+    if default is None or sql is None or judge is None:
+        return
+    with placed(sql.source):
+        expr = _typed(sql_type, Sql(default, parsed(default)), column)
+        if expr is not None and is_simple(expr):
+            return
+        try:
+            judge(column, default, sql_type)
+        except SqlError as error:
+            place = place_in(default, sql.node, error.offset)
+            raise SqlError(error.sqlstate, error.message, place, hint=error.hint) from error
 
 
 def refuse_for_inserts_only(
@@ -56,9 +72,11 @@ def is_for_inserts_only(column: Column) -> bool:
 
 def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | None:
     """The function that makes a default volatile or known to PostgreSQL alone."""
-    calls = [part for part in walk(_typed(sql_type, Sql(default, parsed(default)), column)) if isinstance(part, Call)]
-    volatile = (call.name for call in calls if call.name in VOLATILE)
-    return next(volatile, None) or next((call.name for call in reversed(calls) if not is_simple(call)), None)
+    names = [name for name, _ in called_in(parsed(default))]
+    volatile = next((name for name in names if name in VOLATILE), None)
+    expr = _typed(sql_type, Sql(default, parsed(default)), column)
+    is_here = expr is not None and is_simple(expr)
+    return volatile or (None if is_here else next(iter(names), "an operator"))
 
 
 def fill_value(
@@ -72,15 +90,16 @@ def fill_value(
     """The value of an added column's default for existing rows; `compute` asks PostgreSQL."""
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
-    calls = {part.name for part in walk(expr) if isinstance(part, Call)}
-    if calls & OF_THE_SESSION.keys():
+    names = {name for name, _ in called_in(parsed(default))}
+    if names & OF_THE_SESSION:
         hint = "Write the value itself."
         raise unsupported("a default on an added column that depends on the session", position=position, hint=hint)
     later = f"Or add the column without a default; ALTER COLUMN {column} SET DEFAULT is for the rows that come later."
-    if compute is not None and not is_simple(expr) and not calls & VOLATILE:
+    if compute is not None and (expr is None or not is_simple(expr)) and not names & VOLATILE:
         with placed("", otherwise=position):
             return compute(at_moment(default, context.now), sql_type)
     refuse_for_inserts_only(sql_type, default, column, "on an added column", f"{HINT} {later}", position)
+    assert expr is not None, default
     with placed("", otherwise=position):
         return evaluate(expr, {}, context)
 
@@ -90,24 +109,20 @@ def is_constant(sql_type: SqlType, default: str) -> bool:
     return isinstance(_typed(sql_type, Sql(default, parsed(default)), ""), Literal)
 
 
-def _typed(sql_type: SqlType, sql: Sql, column: str) -> Expr:
-    analyzer, target = Analyzer({}, Parameters(count_max=0), subquery=_no_subquery), OF_SQL_TYPE[sql_type]
+def _typed(sql_type: SqlType, sql: Sql, column: str) -> Expr | None:
+    """None for what is not understood here."""
     try:
-        expr = analyzer.expr(sql.node, Scope())
+        expr = typed(sql.node, Scope(), "a default", is_known=False)
     except SqlError as error:
         if error.sqlstate == UNDEFINED_COLUMN:
             raise SqlError(NOT_SUPPORTED, "a default cannot read a column", error.offset) from None
+        if error.sqlstate in UNKNOWN_HERE:
+            return None
         raise
-    if [*aggregates_in(expr), *windows_in(expr)]:
-        raise SqlError("42803", "aggregate and window functions are not allowed in a default", expr.offset)
     try:
-        return analyzer.coerce(expr, target, assignment=True)
+        return Analyzer({}).coerce(expr, OF_SQL_TYPE[sql_type], assignment=True)
     except SqlError as error:
         if expr.type is UNKNOWN:
             raise
         message = f'column "{column}" is of type {sql_type.value} but default expression is of type {expr.type}'
         raise SqlError(DATATYPE_MISMATCH, message, error.offset, hint="Write a cast.") from None
-
-
-def _no_subquery(node: Any, scope: Scope) -> tuple[tuple[str | Expr, ...], list[Type]]:
-    raise SqlError(NOT_SUPPORTED, "a subquery in a default is not supported")

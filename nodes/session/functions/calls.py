@@ -1,12 +1,11 @@
 """LISTEN, NOTIFY, and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
-from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
+from expressions.errors import UNDEFINED_FUNCTION, SqlError
+from expressions.functions.casts import IMPLICIT
 from expressions.functions.standing_alone import (
     CHANNELS,
     FUNCTIONS,
@@ -16,14 +15,14 @@ from expressions.functions.standing_alone import (
     UNLOCK_ALL,
     UNLOCKS,
 )
-from expressions.sqltypes import BOOL, INT8, TEXT, Type, parameter_type
-from expressions.typed import Context, Expr
+from expressions.sqltypes import BOOL, INT8, TEXT, UNKNOWN, Type, parameter_type
+from expressions.typed import Context
 from nodes.clients.portals import Portal
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
-from nodes.session.arguments import Asking, analysed, analyzer_of
+from nodes.session.arguments import Arguments
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.functions.numbers import SessionNumbers, argument_nodes
@@ -96,8 +95,11 @@ class SessionCalls:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
-        self._arguments(statement, parameters, Context(style=self.variables.style))
+    async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
+        arguments = self._arguments(statement, parameters, Context(style=self.variables.style))
+        for node, of in zip(arguments.nodes, await self._types(statement, arguments), strict=True):
+            if node.HasField("param_ref") and parameters.type_of(node.param_ref.number) is UNKNOWN:
+                parameters.settle(node.param_ref.number, of)
         return (field_of(statement.node),)
 
     async def run(self, portal: Portal, *, alone: bool) -> Result:
@@ -106,10 +108,11 @@ class SessionCalls:
         values = values_of(portal.oids, portal.values, portal.formats, style, now)
         context = Context(values, now, self.known, style, portal.result_formats)
         types = [parameter_type(oid, number) for number, oid in enumerate(portal.oids, start=1)]
-        exprs = self._arguments(statement, Parameters(types, count_max=len(values)), context)
+        arguments = self._arguments(statement, Parameters(types, count_max=len(values)), context, portal)
+        given = await arguments.texts(await self._types(statement, arguments))
+        texts = [text if text is None else text.decode() for text in given]
         call = lone_call(statement.node)
-        asking = Asking(self.env, self.block.owner, context, self.variables, portal)
-        texts = [text if text is None else text.decode() for text in await asking.texts(argument_nodes(call), exprs)]
+        assert call is not None
         name = name_of(call)
         shown = (field_of(statement.node),)
         if name == NOTIFY:
@@ -124,8 +127,8 @@ class SessionCalls:
             return Result("SELECT", shown, [(None,)])
         if name in SEQUENCE_FUNCTIONS:
             by_column = len(texts) > len(call.args)
-            given = [text for text in texts if text is not None]
-            number = await SessionNumbers(self.block).call(name, given, by_column=by_column, alone=alone)
+            known = [text for text in texts if text is not None]
+            number = await SessionNumbers(self.block).call(name, known, by_column=by_column, alone=alone)
             (write,) = NUMBER.writers(portal.result_formats)
             return Result("SELECT", shown, [(write(number),)])
         if name == SLEEP:
@@ -133,8 +136,8 @@ class SessionCalls:
             return Result("SELECT", shown, [(b"",)])
         key = key_of([int(text) for text in texts if text is not None])
         if name in UNLOCKS:
-            given = await self.locks.give(Lock(key, name.endswith("shared")))
-            return Result("SELECT", shown, [(_boolean(given, portal.result_formats),)])
+            is_given = await self.locks.give(Lock(key, name.endswith("shared")))
+            return Result("SELECT", shown, [(_boolean(is_given, portal.result_formats),)])
         taken = await self._lock(name, key, alone=alone)
         is_void = FUNCTIONS[name].gives is None
         return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, portal.result_formats),)])
@@ -152,17 +155,26 @@ class SessionCalls:
             await self.locks.end_transaction()
         return taken
 
-    def _arguments(self, statement: Statement, parameters: Parameters, context: Context) -> list[Expr]:
+    def _arguments(
+        self, statement: Statement, parameters: Parameters, context: Context, portal: Portal | None = None
+    ) -> Arguments:
         call = lone_call(statement.node)
         assert call is not None
-        name, analyzer = name_of(call), analyzer_of(parameters, context)
-        nodes = argument_nodes(call)
-        exprs = [analysed(analyzer, node, f"a call of {name}") for node in nodes]
-        for takes in FUNCTIONS[name].takes:
-            types = (*[TEXT] * (len(nodes) - len(call.args)), *takes)
-            if len(types) == len(exprs):
-                return _coerced(analyzer, name, exprs, types)
-        raise _unknown(name, exprs)
+        what, owner = f"a call of {name_of(call)}", self.block.owner
+        return Arguments(self.env, owner, context, self.variables, argument_nodes(call), what, parameters, portal)
+
+    async def _types(self, statement: Statement, arguments: Arguments) -> list[Type]:
+        """The types that the function takes its arguments as."""
+        call, found = lone_call(statement.node), await arguments.types()
+        assert call is not None
+        for takes in FUNCTIONS[name_of(call)].takes:
+            types = [*[TEXT] * (len(found) - len(call.args)), *takes]
+            if len(types) == len(found) and all(
+                of in (UNKNOWN, wanted) or (of, wanted) in IMPLICIT for of, wanted in zip(found, types, strict=True)
+            ):
+                return types
+        shown = ", ".join(map(str, found))
+        raise SqlError(UNDEFINED_FUNCTION, f"function {name_of(call)}({shown}) does not exist")
 
 
 async def slept(seconds: float) -> None:
@@ -174,15 +186,3 @@ async def slept(seconds: float) -> None:
 def _boolean(value: bool, formats: tuple[int, ...]) -> bytes | None:
     (write,) = BOOLEAN.writers(formats)
     return write(value)
-
-
-def _coerced(analyzer: Analyzer, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:
-    try:
-        return [analyzer.coerce(expr, of) for expr, of in zip(exprs, types, strict=True)]
-    except SqlError as error:
-        raise _unknown(name, exprs) if error.sqlstate == DATATYPE_MISMATCH else error from None
-
-
-def _unknown(name: str, exprs: Sequence[Expr]) -> SqlError:
-    given = ", ".join(str(expr.type) for expr in exprs)
-    return SqlError(UNDEFINED_FUNCTION, f"function {name}({given}) does not exist")

@@ -1,42 +1,37 @@
-"""CALL: a node has no procedures, so it refuses each as PostgreSQL refuses one that does not exist.
+"""CALL: a node has no procedures. The store parses the call and says what is wrong with it, as of its own.
 
 CALL refresh(1)    42883   procedure refresh(integer) does not exist
 CALL lower('A')    42809   lower(unknown) is not a procedure: it is a function
 """
 
-from typing import Any
+from collections.abc import Sequence
 
-from postgast import pg_query_pb2 as pb
+from expressions.analysis.tree import CRUD
+from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
+from nodes.context import Environment
+from nodes.execution.describing import describe
+from nodes.sql.admission import admitted
+from nodes.sql.edits import Compiled, text_of
+from nodes.sql.readable import InPlace
+from nodes.sql.statements import Statement
 
-from expressions.analysis.building import Parameters
-from expressions.analysis.scopes import Scope
-from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, UNDEFINED_SCHEMA, WRONG_OBJECT_TYPE, SqlError
-from expressions.typed import Context
-from nodes.session.arguments import analysed, analyzer_of
-
-Node = Any
-IN_CALL = "CALL arguments"
+NO_PROCEDURES = "A node has no procedures: send their statements, in one transaction."
 
 
-def refusal(node: Node, parameters: Parameters, context: Context) -> SqlError:
-    """The refusal of a CALL, with the types of its arguments. Raises for an argument that has none."""
-    call = node.funccall
-    parts = [part.string.sval for part in call.funcname]
-    types = [str(analysed(analyzer_of(parameters, context), arg, IN_CALL).type) for arg in call.args]
-    shown = f"{'.'.join(parts)}({', '.join(types)})"
-    if _is_function(call, parameters, context):
+async def refusal(env: Environment, statement: Statement, oids: Sequence[int], style: Sequence[str]) -> SqlError:
+    """The refusal of a CALL. Raises for an argument that the reader role may not use."""
+    call = statement.node.funccall
+    names = [part.string.sval for part in call.funcname]
+    if names[0] == CRUD and len(names) > 1:
         hint = "To call a function, use SELECT."
-        return SqlError(WRONG_OBJECT_TYPE, f"{shown} is not a procedure", call.location, hint=hint)
-    hint = "A node has no procedures: send their statements, in one transaction."
-    return SqlError(UNDEFINED_FUNCTION, f"procedure {shown} does not exist", call.location, hint=hint)
-
-
-def _is_function(call: Node, parameters: Parameters, context: Context) -> bool:
-    """True if a node has a function of that name which takes these arguments."""
+        return SqlError(WRONG_OBJECT_TYPE, f"{'.'.join(names)} is not a procedure", call.location, hint=hint)
+    if len(call.args):
+        admitted(f"SELECT {', '.join(map(text_of, call.args))}", env.reader.functions)
+    place = InPlace(Compiled(statement.text, statement.text, ()), (), statement.start)
     try:
-        analyzer_of(parameters, context).expr(pb.Node(func_call=call), Scope())
+        await describe(env, None, place, oids, style)
     except SqlError as error:
-        if error.sqlstate in (UNDEFINED_SCHEMA, TOO_MANY_ARGUMENTS):
-            raise
-        return error.sqlstate != UNDEFINED_FUNCTION
-    return True
+        if error.message.startswith("procedure "):
+            error.hint = NO_PROCEDURES
+        return error
+    return unsupported("a call of a procedure", call.location, hint=NO_PROCEDURES)
