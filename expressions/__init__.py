@@ -1,9 +1,9 @@
-"""The meaning of SQL expressions over one row: a small evaluator, and the types of what PostgreSQL computes.
+"""The meaning of SQL expressions over one row: a small evaluator. PostgreSQL computes the others.
 
 grammar     PostgreSQL's parser, with limits
 analysis/   from its parse tree to typed expressions
-typed       expressions as values: evaluated here, or left to PostgreSQL
-functions/  operators, functions and casts: those computed here, and the types of the others
+typed       expressions as values: evaluated here
+functions/  operators, functions and casts
 values/     what is computed, for one row: numbers, texts, arrays
 dates/      dates and times as PostgreSQL reads and writes them
 sqltypes    PostgreSQL's types, as far as a node has them

@@ -23,7 +23,6 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.values.types import SqlType
 from expressions import grammar
-from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, reference
@@ -32,12 +31,10 @@ from expressions.errors import (
     CANNOT_COERCE,
     DATATYPE_MISMATCH,
     FEATURE_NOT_SUPPORTED,
-    GROUPING_ERROR,
     SYNTAX_ERROR,
     UNDEFINED_FUNCTION,
     UNDEFINED_OBJECT,
     UNDEFINED_PARAMETER,
-    WINDOWING_ERROR,
     SqlError,
     unsupported,
 )
@@ -85,6 +82,8 @@ UNKNOWN_HERE = frozenset(
 )
 """Refusals of the analyser that say that it does not know something, and not that it is wrong."""
 
+COMPUTED_HERE = "comparisons, arithmetic, CASE, COALESCE, IN, LIKE, length, lower, upper and casts may stand there"
+
 
 def canonical(
     descriptor: Descriptor,
@@ -116,6 +115,8 @@ def canonical(
         if judge is not None and returns is not None and is_unknown:
             return _judged(descriptor, node, returns, what, shift, judge)
         error.offset = error.offset + shift if error.offset >= 0 else error.offset
+        if error.sqlstate in (UNDEFINED_FUNCTION, AMBIGUOUS_FUNCTION):
+            raise unsupported(f"{_text_of(node)} in {what}", error.offset, hint=COMPUTED_HERE) from error
         raise
     scope = _public_scope(descriptor)
     return _respelled(node, lambda names: f"{MARK}{_id_of(scope, names)}")
@@ -344,10 +345,6 @@ def refuse_queries(node: Node, what: str) -> None:
 
 def _refuse_all(expr: Expr, what: str) -> None:
     """Refuses, by name, what is no matter of one row or does not keep its value."""
-    for part in aggregates_in(expr):
-        raise SqlError(GROUPING_ERROR, f"aggregate functions are not allowed in {what}", part.offset)
-    for window in windows_in(expr):
-        raise SqlError(WINDOWING_ERROR, f"window functions are not allowed in {what}", window.offset)
     calls = [part for part in walk(expr) if isinstance(part, Call)]
     for call in calls:
         if call.name in CHANGING:
@@ -355,9 +352,8 @@ def _refuse_all(expr: Expr, what: str) -> None:
             raise SqlError(INVALID_DEFINITION, message, call.offset)
     for call in calls:
         if call.compute is None:
-            hint = "comparisons, arithmetic, CASE, COALESCE, IN, LIKE, length, lower, upper and casts may stand there"
             types = ", ".join(str(arg.type) for arg in call.args)
-            raise unsupported(f"{call.name}({types}) in {what}", call.offset, hint=hint)
+            raise unsupported(f"{call.name}({types}) in {what}", call.offset, hint=COMPUTED_HERE)
 
 
 def _refuse_type(expr: Expr, target: Type, what: str) -> None:

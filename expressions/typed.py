@@ -1,16 +1,15 @@
 """Typed expressions: what the analyser makes of SQL text, and how one is computed.
 
-    Literal  Parameter  ColumnRef  Call  Fragment
+    Literal  Parameter  ColumnRef  Call
 
 `evaluate` computes one right here for one row, when all its calls can do that (`is_simple`), with PostgreSQL's results
-for every type a column may have. Others, and a Fragment (a piece of query text: a subquery, an aggregate), are
-PostgreSQL's to compute: here they only have a type.
+for every type a column may have. Others are PostgreSQL's to compute: here they only have a type.
 """
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -21,14 +20,13 @@ from catalog.values.intervals import Interval, OutOfRange
 from catalog.values.types import BadValue, parse_interval, parse_text, to_text
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import DATETIME_OUT_OF_RANGE, UNDEFINED_FUNCTION, SqlError
+from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
 from expressions.sqltypes import (
     BPCHAR,
     CHAR,
     DATE,
     INT2VECTOR,
     INTERVAL,
-    JSON,
     MOMENTS,
     NAME,
     NAMED,
@@ -115,39 +113,7 @@ class Call:
         return self.hashed
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """Query text with expressions in it: an aggregate, a window function, or a whole subquery (`is_query`)."""
-
-    parts: tuple["str | Expr", ...]
-    type: Type
-    is_aggregate: bool = False
-    is_query: bool = False
-    offset: int = field(default=-1, compare=False)
-    size: int = field(default=1, init=False, compare=False, repr=False)
-    hashed: int = field(default=0, init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", 1 + sum(size_of(part) for part in self.parts if not isinstance(part, str)))
-        object.__setattr__(self, "hashed", hash((self.parts, self.type)))
-
-    def __hash__(self) -> int:
-        return self.hashed
-
-
-Expr = Literal | Parameter | ColumnRef | Call | Fragment
-
-
-def place_of(expr: "Expr") -> int:
-    """The place in the statement where the expression begins."""
-    return min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
-
-
-def refuse_unsorted(expr: "Expr") -> None:
-    """Refuses a json where values are sorted or grouped."""
-    if JSON in (expr.type, expr.type.element):
-        message = "could not identify an ordering operator for type json"
-        raise SqlError(UNDEFINED_FUNCTION, message, place_of(expr), hint="use jsonb, or cast it to text")
+Expr = Literal | Parameter | ColumnRef | Call
 
 
 def lazy_call(
@@ -209,17 +175,9 @@ class Context:
     """The statement or its parameters are long: what is computed of them may take long, too."""
 
 
-def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:
-    """Query text one after the other, each item a few parts of it."""
-    parts: list[str | Expr] = []
-    for item in items:
-        parts += [between, *item] if parts else item
-    return parts
-
-
 def size_of(expr: Expr) -> int:
     """The number of parts that the expression has written out: one that stands in two places counts twice."""
-    return expr.size if isinstance(expr, Call | Fragment) else 1
+    return expr.size if isinstance(expr, Call) else 1
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -228,34 +186,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
     if isinstance(expr, Call):
         for arg in expr.args:
             yield from walk(arg)
-    elif isinstance(expr, Fragment):
-        for part in expr.parts:
-            if not isinstance(part, str):
-                yield from walk(part)
-
-
-def replaced(expr: Expr, column: "Callable[[ColumnRef], Expr]") -> Expr:
-    """The expression with another one in the place of each column, also in its subqueries."""
-    if isinstance(expr, ColumnRef):
-        return column(expr)
-    if isinstance(expr, Call):
-        return replace(expr, args=tuple(replaced(arg, column) for arg in expr.args))
-    if isinstance(expr, Fragment):
-        return replace(expr, parts=tuple(p if isinstance(p, str) else replaced(p, column) for p in expr.parts))
-    return expr
-
-
-def has_query_text(expr: Expr) -> bool:
-    """True if a subquery may stand in the expression."""
-    return any(isinstance(part, Fragment) for part in walk(expr))
 
 
 def is_simple(expr: Expr) -> bool:
     """True if `evaluate` can compute it."""
     if isinstance(expr, Call):
         return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
-    if isinstance(expr, Fragment):
-        return False
     return expr.type.sql_type is not None or expr.type not in NAMED  # no column has a name's type: mostly not compared
 
 

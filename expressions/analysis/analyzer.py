@@ -1,19 +1,16 @@
-"""From PostgreSQL's parse tree to typed expressions.
+"""From PostgreSQL's parse tree to typed expressions: those of one row that the evaluator has, and no others.
 
-Types are found as PostgreSQL finds them, from the leaves up (`expressions.analysis.building`). What a node cannot do
-ends here, by name and with its place in the statement, and so does every mistake of the user's that can be seen without
-data.
+Types are found as PostgreSQL finds them, from the leaves up (`expressions.analysis.building`). An `SqlError` says that
+an expression is not understood, or wrong: the caller asks PostgreSQL which, where there is one.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from expressions.analysis.aggregates import refuse_aggregates
-from expressions.analysis.array_elements import refuse_elements
 from expressions.analysis.building import Parameters
 from expressions.analysis.casts import Casts
 from expressions.analysis.scopes import Scan, Scope
@@ -21,25 +18,19 @@ from expressions.analysis.tree import is_row, location_of, number_literal, opera
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
 from expressions.sqltypes import (
-    ARRAY_OF,
     BOOL,
     FLOAT8,
     INT4,
     INTEGERS,
     NUMERIC,
-    TEXT,
-    TEXTUAL,
     UNKNOWN,
     VARCHAR,
-    Type,
 )
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, lazy_call, refuse_unsorted, size_of
+from expressions.typed import Call, Expr, Literal, Parameter, lazy_call, size_of
 from expressions.values import arithmetic
 
 Node = Any
 
-_CONDITIONS = {"JOIN/ON": "JOIN conditions", "MERGE WHEN": "MERGE WHEN conditions"}
-"""What a condition is called where something is refused in it."""
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
 
@@ -51,10 +42,7 @@ class Analyzer(Casts):
     catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)
     scans: list[Scan] = field(default_factory=list)
-    subquery: Callable[[Node, Scope], "tuple[tuple[str | Expr, ...], list[Type]]"] | None = None
-    windows: dict[str, Node] = field(default_factory=dict)
     style: TimeStyle = PLAIN
-    where_true: dict[Expr, Expr] = field(default_factory=dict)
     _depth: int = 0
 
     # -- expressions --------------------------------------------------------------------------------------------
@@ -78,17 +66,8 @@ class Analyzer(Casts):
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
-        """A boolean expression that contains no aggregate, and no function that gives rows."""
-        before, where = self.last_set, _CONDITIONS.get(clause, clause)
-        expr = self.boolean(self.expr(node, scope), clause)
-        self.refuse_sets(before, where)
-        refuse_aggregates(expr, where)
-        return self._where_true(expr) if self.where_true else expr
-
-    def _where_true(self, expr: Expr) -> Expr:
-        if isinstance(expr, Call) and expr.name == "AND":
-            return replace(expr, args=tuple(self._where_true(arg) for arg in expr.args))
-        return self.where_true.get(expr, expr)
+        """A boolean expression."""
+        return self.boolean(self.expr(node, scope), clause)
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -122,9 +101,6 @@ class Analyzer(Casts):
     def _x_not_between_sym(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_between_sym(node, scope), node.location)
 
-    def _set_to_default(self, node: Node, scope: Scope) -> Expr:
-        raise SqlError("42601", "DEFAULT is not allowed in this context", node.location)
-
     def _column_ref(self, node: Node, scope: Scope) -> Expr:
         parts = []
         for part in node.fields:
@@ -152,13 +128,7 @@ class Analyzer(Casts):
             args.insert(0, self.expr(node.lexpr, scope))
         return self.operator(name, args, node.location)
 
-    _x_like = _x_ilike = _x_op
-
-    def _x_similar(self, node: Node, scope: Scope) -> Expr:
-        """SIMILAR TO: its pattern becomes a regular expression."""
-        word = "~" if operator_name(node.name) == "~" else "!~"
-        args = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
-        return self.operator(word, args, node.location)
+    _x_like = _x_op
 
     def _bool_expr(self, node: Node, scope: Scope) -> Expr:
         word = pb.BoolExprType.Name(node.boolop).removesuffix("_EXPR")
@@ -169,10 +139,7 @@ class Analyzer(Casts):
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
         word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
-        fields = self.row_of(node.arg, scope)
-        values = [self.known(field) for _, field in fields] if fields else [self.known(self.expr(node.arg, scope))]
-        tests = [lazy_call(f"IS {word}", (v,), BOOL, compute, node.location) for v in values]
-        return tests[0] if len(tests) == 1 else self.all_of(tests, node.location)
+        return lazy_call(f"IS {word}", (self.known(self.expr(node.arg, scope)),), BOOL, compute, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
@@ -196,17 +163,8 @@ class Analyzer(Casts):
     # -- the first of several values ------------------------------------------------------------------------------
 
     def _coalesce_expr(self, node: Node, scope: Scope) -> Expr:
-        before = self.last_set
-        values = [self.expr(arg, scope) for arg in node.args]
-        self.refuse_sets(before, "COALESCE")
-        args, of = self.common(values, "COALESCE")
+        args, of = self.common([self.expr(arg, scope) for arg in node.args], "COALESCE")
         return lazy_call("coalesce", args, of, arithmetic.coalesce, node.location)
-
-    def refuse_sets(self, before: int, where: str) -> None:
-        """Refuses functions that give rows where not every value is worked out."""
-        if self.last_set != before:
-            message = f"set-returning functions are not allowed in {where}"
-            raise SqlError("0A000", message, self.last_set, hint="move it into FROM")
 
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
@@ -214,7 +172,6 @@ class Analyzer(Casts):
         return lazy_call(word, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
-        before = self.last_set
         subject = self.expr(node.arg, scope) if node.HasField("arg") else None
         conditions, values = [], []
         for when in node.args:
@@ -226,50 +183,5 @@ class Analyzer(Casts):
         default = (
             self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, UNKNOWN, node.location)
         )
-        self.refuse_sets(before, "CASE")
         typed, of = self.common([*values, default], "CASE")
         return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
-
-    # -- subqueries ---------------------------------------------------------------------------------------------
-
-    def _current_of_expr(self, node: Node, scope: Scope) -> Expr:
-        raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
-
-    def rows_of(self, node: Node, scope: Scope) -> "tuple[tuple[str | Expr, ...], list[Type]]":
-        if self.subquery is None:
-            raise unsupported("a subquery in an expression of one row")
-        before = self.last_set
-        rows = self.subquery(node, scope)
-        self.last_set = before
-        return rows
-
-    def _sub_link(self, node: Node, scope: Scope) -> Expr:
-        kind = pb.SubLinkType.Name(node.sub_link_type).removesuffix("_SUBLINK")
-        if kind in ("ANY", "ALL") and is_row(node.testexpr):
-            return self.row_beside_rows(node, kind, scope)
-        parts, types = self.rows_of(node.subselect.select_stmt, scope)
-        if kind == "EXISTS":
-            return Fragment(("EXISTS (", *parts, ")"), BOOL, is_query=True, offset=node.location)
-        if kind not in ("EXPR", "ANY", "ALL", "ARRAY"):
-            raise unsupported(f"{kind} of a subquery", node.location)
-        if len(types) != 1:
-            raise SqlError("42601", "subquery must return only one column", node.location)
-        if kind == "ARRAY":
-            element = TEXT if types[0] in TEXTUAL else types[0]
-            refuse_elements(element, node.location)
-            return Fragment(("ARRAY(", *parts, ")"), ARRAY_OF[element], is_query=True, offset=node.location)
-        value = Fragment(("(", *parts, ")"), types[0], is_query=True, offset=node.location)
-        if kind == "EXPR":
-            return value
-        name, column = operator_name(node.oper_name) if len(node.oper_name) else "=", ColumnRef("k.v", types[0], "")
-        test = self.operator(name, (self.expr(node.testexpr, scope), column), node.location)
-        assert isinstance(test, Call)
-        if name not in arithmetic.COMPARISONS:
-            hint = f"write EXISTS (SELECT .. WHERE x {name} y)"
-            raise unsupported(f"{name} {kind} of a subquery", node.location, hint=hint)
-        for arg in test.args:
-            refuse_unsorted(arg)
-        if test.args[1] != column:  # of another type than what it is compared with
-            rows = ("(SELECT ", test.args[1], " FROM (", *parts, ") AS k(v))")
-            value = Fragment(rows, test.args[1].type, is_query=True, offset=node.location)
-        return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)

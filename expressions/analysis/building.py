@@ -1,14 +1,13 @@
 """Typed expressions from typed parts: the casts that PostgreSQL makes, its operators and functions, and connectives.
 
 A quoted literal or an undeclared parameter takes the type of what stands beside it. Whatever has no entry in
-`expressions.functions` ends here, by name and with its place in the statement.
+`expressions.functions` is not understood here (42883).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from catalog.text.similar import perhaps
 from catalog.values.interval_styles import POSTGRES
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -19,7 +18,7 @@ from expressions.errors import (
     UNDEFINED_FUNCTION,
     SqlError,
 )
-from expressions.functions import allowed, casts, compatible
+from expressions.functions import casts, local
 from expressions.functions.overloads import Overload, choose
 from expressions.literals import in_utc
 from expressions.sqltypes import (
@@ -50,7 +49,6 @@ from expressions.typed import (
     ColumnRef,
     Context,
     Expr,
-    Fragment,
     Literal,
     Parameter,
     PyValue,
@@ -160,8 +158,7 @@ class Builder:
                 return Literal(value, target, expr.offset)
             except NeedsNow:
                 return self._relative_to_now(text, target, expr.offset)
-        assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
-        return Call("cast", (expr,), target, offset=expr.offset)
+        raise AssertionError(f"only a constant or a parameter has no type: {expr}")
 
     def _relative_to_now(self, text: str, target: Type, offset: int) -> Expr:
         """'now', 'today' and the like: another value in each transaction."""
@@ -241,11 +238,7 @@ class Builder:
             args = self._concatenated(args)
         if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
             args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
-        overloads = allowed.OPERATORS.get(name, ())
-        fitting = choose(overloads, self._beside(args))
-        if name == compatible.OPERATOR and not fitting:
-            args = self._matched(name, args)
-            fitting = choose(overloads, self._beside(args))
+        fitting = choose(local.OPERATORS.get(name, ()), self._beside(args))
         if len(fitting) != 1:
             shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])
             if fitting:
@@ -267,9 +260,9 @@ class Builder:
         return Call(f"char({length})", (expr,), TEXT, lambda text: text.ljust(length), offset=expr.offset)
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
-        """text || anything is text; a quoted literal beside bytes is bytes."""
+        """text || anything is text; not so a quoted literal beside bytes or a jsonb."""
         types = {a.type for a in args}
-        if types == {BYTEA, UNKNOWN} or (JSONB in types and types.isdisjoint(TEXTUAL)):
+        if (types <= {BYTEA, UNKNOWN} and BYTEA in types) or (JSONB in types and types.isdisjoint(TEXTUAL)):
             return list(args)
         if any(a.type in (*TEXTUAL, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
@@ -290,38 +283,17 @@ class Builder:
         return types
 
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
-        if overloads and not choose(overloads, [a.type for a in args]):
-            args = self._matched(name, args)
-        return self._call(name, *self.chosen(name, overloads, args, offset), args, offset)
-
-    def _matched(self, name: str, args: Sequence[Expr]) -> list[Expr]:
-        """Arrays and elements as the one type that all of them can be."""
-        types = compatible.matched(name, [a.type for a in args], lambda of: common_type([(t, -1) for t in of], name))
-        return [a if a.type is of else self.cast(a, of, a.offset) for a, of in zip(args, types, strict=True)]
-
-    def chosen(
-        self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
-    ) -> tuple[Overload, tuple[Type, ...]]:
         fitting = choose(overloads, [a.type for a in args])
         shown = f"{name}({', '.join(str(a.type) for a in args)})"
         if not fitting:
-            types = "a node has no function of that name that takes these types: a cast may help"
-            hint = types if overloads else perhaps("function", name, allowed.FUNCTIONS)
-            hint = hint or "docs/reference/sql.md lists the functions of a node"
-            raise SqlError(UNDEFINED_FUNCTION, f"function {shown} does not exist", offset, hint=hint)
+            raise SqlError(UNDEFINED_FUNCTION, f"function {shown} does not exist", offset)
         if len(fitting) > 1:
             raise SqlError(AMBIGUOUS_FUNCTION, f"function {shown} is not unique", offset, hint="add casts")
-        return fitting[0]
+        return self._call(name, *fitting[0], args, offset)
 
     def _call(self, name: str, overload: Overload, types: tuple[Type, ...], args: Sequence[Expr], offset: int) -> Call:
         coerced = tuple(self.coerce(a, t) for a, t in zip(args, types, strict=True))
         return Call(name, coerced, overload.result, overload.compute, overload.strict, offset)
-
-    def output_text(self, arg: Expr) -> Expr:
-        """The text that a client is shown: concat and the like say t and f where a cast says true and false."""
-        if arg.type is BOOL:
-            return Call("output", (arg,), TEXT, arithmetic.t_or_f)
-        return self.cast(arg, TEXT, arg.offset)
 
     # -- connectives ---------------------------------------------------------------------------------------------
 
@@ -336,9 +308,6 @@ class Builder:
 
     def negated(self, arg: Expr, offset: int) -> Expr:
         return Call("NOT", (arg,), BOOL, lambda a: not a, offset=offset)
-
-    def not_true(self, arg: Expr, offset: int) -> Expr:
-        return lazy_call("IS NOT TRUE", (arg,), BOOL, arithmetic.is_not_value(True), offset)
 
     def case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
         if not whens:

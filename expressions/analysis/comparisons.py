@@ -11,7 +11,6 @@ from typing import Any
 from expressions.analysis.building import Builder, by_the_equals_of_each
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import (
-    is_query,
     is_row,
     length_of_name,
     location_of,
@@ -21,91 +20,28 @@ from expressions.analysis.tree import (
 )
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, lazy_call, refuse_unsorted
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, JSON, NAME, TEXT, TEXTUAL, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Literal, lazy_call
 from expressions.values import arithmetic
 from expressions.values.array_literals import words_of
 
 Node = Any
-Parts = tuple["str | Expr", ...]
-_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class Comparisons(Builder, ABC):
     """The analysis of these comparisons; that of their operands is the subclass's."""
 
-    where_true: dict[Expr, Expr]
-    """Shorter tests that are true where others are: for conditions, to which NULL is as false."""
-
     @abstractmethod
     def expr(self, node: Node, scope: Scope) -> Expr:
         """The typed expression of a parse node."""
 
-    @abstractmethod
-    def rows_of(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
-        """A subquery that an expression asks: its text for the engine, and the types of its columns."""
-
     def _row_comparison(self, node: Node, name: str, scope: Scope) -> Expr:
-        if is_query(node.rexpr):
-            return self._row_beside_query(node, name, scope)
+        """(a, b) = (c, d), which a key may be."""
         left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
-        return self._compared(name, left, right, node.location)
-
-    def _compared(self, name: str, left: Sequence[Expr], right: Sequence[Expr], offset: int) -> Expr:
-        """A comparison of rows, value by value."""
-        if len(left) != len(right):
-            raise SqlError("42601", "unequal number of entries in row expressions", offset)
-        if name not in arithmetic.COMPARISONS:
-            raise unsupported(f"operator {name} of rows", offset)
-        pairs = list(zip(left, right, strict=True))
-        equal = [self.operator("=", pair, offset) for pair in pairs]
-        if name == "=":
-            return self.all_of(equal, offset)
-        if name == "<>":
-            return self.negated(self.all_of(equal, offset), offset)
-        # The first pair that is not equal decides, also when that is not known: flat, however many there are.
-        decided = [
-            (self.not_true(same, offset), self.operator(name[0], pair, offset))
-            for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
-        ]
-        return self.case(decided, self.operator(name, pairs[-1], offset), BOOL, offset)
-
-    def _row_beside_query(self, node: Node, name: str, scope: Scope) -> Expr:
-        """(a, b) = (SELECT ..): of one row, or of none, and then nothing is known."""
-        link = node.rexpr.sub_link
-        left = self._row(node.lexpr, scope)
-        parts, given = self._asked(left, link, scope, node.location)
-        test = self._compared(name, left, given, node.location)
-        return Fragment(("(SELECT ", test, " FROM (", *parts, ") AS given)"), BOOL, is_query=True, offset=node.location)
-
-    def row_beside_rows(self, link: Node, kind: str, scope: Scope) -> Expr:
-        """(a, b) IN (SELECT ..), and other comparisons with ANY or ALL: all compare so if none compares otherwise."""
-        name = operator_name(link.oper_name) if len(link.oper_name) else "="
-        if name not in _OPPOSITES:
-            raise unsupported(f"{name} between rows", link.location, hint="= <> < <= > >= compare rows")
-        if kind == "ANY":
-            return self._row_beside_any(link, name, scope)
-        return self.negated(self._row_beside_any(link, _OPPOSITES[name], scope), link.location)
-
-    def _row_beside_any(self, link: Node, name: str, scope: Scope) -> Expr:
-        """Not known when a row might compare so, were its NULLs known."""
-        left = self._row(link.testexpr, scope)
-        parts, given = self._asked(left, link, scope, link.location)
-        test = self._compared(name, left, given, link.location)
-        source: Parts = ("EXISTS (SELECT 1 FROM (", *parts, ") AS given WHERE ")
-        surely: Parts = (*source, test, ")")
-        perhaps: Parts = (*source, "(", test, ") IS NULL)")
-        known = ("CASE WHEN ", *surely, " THEN true WHEN ", *perhaps, " THEN NULL ELSE false END")
-        found = Fragment(known, BOOL, is_query=True, offset=link.location)
-        self.where_true[found] = Fragment(surely, BOOL, is_query=True, offset=link.location)
-        return found
-
-    def _asked(self, left: Sequence[Expr], link: Node, scope: Scope, offset: int) -> tuple[Parts, list[Expr]]:
-        parts, types = self.rows_of(link.subselect.select_stmt, scope)
-        if len(types) != len(left):
-            how = "few" if len(types) < len(left) else "many"
-            raise SqlError("42601", f"subquery has too {how} columns", offset)
-        return parts, [ColumnRef(f"given.o{place}", of, "") for place, of in enumerate(types)]
+        if name != "=" or len(left) != len(right):
+            raise unsupported(f"operator {name} of rows", node.location)
+        pairs = zip(left, right, strict=True)
+        return self.all_of([self.operator("=", pair, node.location) for pair in pairs], node.location)
 
     def _row(self, node: Node, scope: Scope) -> list[Expr]:
         if not is_row(node):
@@ -113,17 +49,9 @@ class Comparisons(Builder, ABC):
         return [self.expr(arg, scope) for arg in node.row_expr.args]
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
-        if not (is_row(node.lexpr) and is_row(node.rexpr)):
-            return self._differ([self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
-        left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
-        if len(left) != len(right):
-            raise SqlError("42601", "unequal number of entries in row expressions", node.location)
-        return self.any_of([self._differ(pair, node.location) for pair in zip(left, right, strict=True)], node.location)
-
-    def _differ(self, args: Sequence[Expr], offset: int) -> Expr:
-        test = self.operator("=", args, offset)
+        test = self.operator("=", [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
         assert isinstance(test, Call)
-        return lazy_call("DISTINCT", test.args, BOOL, arithmetic.distinct, offset)
+        return lazy_call("DISTINCT", test.args, BOOL, arithmetic.distinct, node.location)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_distinct(node, scope), node.location)
@@ -131,29 +59,20 @@ class Comparisons(Builder, ABC):
     def _x_in(self, node: Node, scope: Scope) -> Expr:
         negated = operator_name(node.name) == "<>"
         refuse_long_list(len(node.rexpr.list.items), node.location)
-        if is_row(node.lexpr):
-            tests = [self._row_equality(node.lexpr, item, scope, node.location) for item in node.rexpr.list.items]
-            found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
-        else:
-            args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
-            if by_the_equals_of_each(args):
-                each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
-                either = self.any_of(each, node.location) if len(each) > 1 else each[0]
-                return self.negated(either, node.location) if negated else either
-            args, _ = self.common(args, "IN")
-            for arg in args:
-                refuse_unsorted(arg)
-            compute: arithmetic.Compute
-            reads: int | None
-            if all(isinstance(arg, Literal) for arg in args[1:]):
-                compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
-            else:
-                compute, reads = arithmetic.one_of, None
-            found = lazy_call("IN", args, BOOL, compute, node.location, reads=reads)
+        args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
+        if by_the_equals_of_each(args):
+            each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
+            either = self.any_of(each, node.location) if len(each) > 1 else each[0]
+            return self.negated(either, node.location) if negated else either
+        args, of = self.common(args, "IN")
+        if JSON in (of, of.element):
+            raise unsupported("a comparison of json", node.location)
+        compute: arithmetic.Compute = arithmetic.one_of
+        reads: int | None = None
+        if all(isinstance(arg, Literal) for arg in args[1:]):
+            compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
+        found = lazy_call("IN", args, BOOL, compute, node.location, reads=reads)
         return self.negated(found, node.location) if negated else found
-
-    def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
-        return self._compared("=", self._row(left, scope), self._row(right, scope), offset)
 
     def _x_op_any(self, node: Node, scope: Scope) -> Expr:
         return self._array_test(node, scope, "ANY")
@@ -229,11 +148,6 @@ class Comparisons(Builder, ABC):
         return None
 
     def _x_between(self, node: Node, scope: Scope) -> Expr:
-        if is_row(node.lexpr):
-            first, last = (self._row(item, scope) for item in node.rexpr.list.items)
-            row = self._row(node.lexpr, scope)
-            tests = [self._compared(">=", row, first, node.location), self._compared("<=", row, last, node.location)]
-            return self.all_of(tests, node.location)
         value = self.expr(node.lexpr, scope)
         low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
         above = self.operator(">=", (value, low), node.location)

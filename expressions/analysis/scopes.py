@@ -53,7 +53,7 @@ class Scan:
 class Relation:
     """Something in FROM, by the name the query gives it. A table's columns come into being when they are named.
 
-    `is_nullable`: an outer join may put NULLs in place of a row. `system`: columns that * does not stand for.
+    `is_nullable`: an outer join may put NULLs in place of a row.
     """
 
     number: int
@@ -62,11 +62,8 @@ class Relation:
     scan: Scan | None = None
     is_nullable: bool = False
     duplicates: frozenset[str] = frozenset()
-    system: dict[str, Expr] = field(default_factory=dict)
     named: Mapping[str, ColumnId] | None = None
     """The columns of a table that are seen, by other names than it gives them; None: all, by its own."""
-    view_of: tuple[Scan, Mapping[str, ColumnRef]] | None = None
-    """The one table that a simple view reads, and its columns by the engine's text for the view's."""
 
     def names(self) -> list[str]:
         if self.named is not None:
@@ -76,15 +73,13 @@ class Relation:
         return list(self.columns)
 
     def has(self, name: str) -> bool:
-        return name in (self.columns if self.scan is None else self._public) or name in self.system
+        return name in (self.columns if self.scan is None else self._public)
 
     @functools.cached_property
     def _public(self) -> frozenset[str]:
         return frozenset(self.names())
 
     def column(self, name: str) -> Expr:
-        if name in self.system:
-            return self.system[name]
         if name in self.duplicates:
             raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous')
         if self.scan is not None and name not in self.columns:

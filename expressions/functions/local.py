@@ -1,7 +1,9 @@
 """The operators and functions that are computed here: what schemas of the lab may have, and writes by key most often.
 
-Comparison of all types with an order but jsonb and arrays; arithmetic of numbers, and the days between two dates; `||`,
+Comparison of all types with an order but jsonb; arithmetic of numbers, and the days between two dates; `||`,
 LIKE, lower, upper, length and abs; the time of the transaction and settings of the session.
+
+Of a few more only the types are known: sums of times, which bound keys, and defaults that each row works out anew.
 """
 
 from expressions.functions.overloads import Named, Overload
@@ -14,10 +16,13 @@ from expressions.sqltypes import (
     FLOATS,
     INT4,
     INTEGERS,
+    INTERVAL,
     NUMERIC,
     STORED,
     TEXT,
+    TIMESTAMP,
     TIMESTAMPTZ,
+    UUID,
     VARCHAR,
 )
 from expressions.values import arithmetic, numerics, texts
@@ -37,6 +42,10 @@ def operators() -> Named:
     yield "+", Overload((NUMERIC,), NUMERIC, lambda a: a)
     yield from _comparisons()
     yield "-", Overload((DATE, DATE), INT4, lambda a, b: (a - b).days)
+    for name in ("+", "-"):
+        yield name, Overload((DATE, INT4), DATE)
+        for of in (TIMESTAMP, TIMESTAMPTZ):
+            yield name, Overload((of, INTERVAL), of)
     yield "||", Overload((TEXT, TEXT), TEXT, texts.concatenated)
     yield "~~", Overload((TEXT, TEXT), BOOL, texts.like)
     yield "!~~", Overload((TEXT, TEXT), BOOL, texts.not_like)
@@ -92,4 +101,17 @@ def functions() -> Named:
         yield name, Overload((), TIMESTAMPTZ, arithmetic.now, strict=False)
     yield "current_setting", Overload((TEXT,), TEXT, arithmetic.current_setting, strict=False)
     yield "current_setting", Overload((TEXT, BOOL), TEXT, arithmetic.current_setting, strict=False)
-    yield "set_config", Overload((TEXT, TEXT, BOOL), TEXT, arithmetic.set_config, strict=False)
+    yield "random", Overload((), FLOAT8)
+    yield "clock_timestamp", Overload((), TIMESTAMPTZ)
+    for name in ("gen_random_uuid", "uuidv4"):
+        yield name, Overload((), UUID)
+
+
+def _by_name(group: Named) -> dict[str, tuple[Overload, ...]]:
+    table: dict[str, tuple[Overload, ...]] = {}
+    for name, overload in group:
+        table[name] = (*table.get(name, ()), overload)
+    return table
+
+
+OPERATORS, FUNCTIONS = _by_name(operators()), _by_name(functions())

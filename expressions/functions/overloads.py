@@ -14,21 +14,12 @@ from expressions.values.arithmetic import Compute
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function or operator. `variadic`: the last type may be repeated."""
+    """One way to call a function or operator."""
 
     args: tuple[Type, ...]
     result: Type
     compute: Compute | None = None
     strict: bool = True
-    variadic: bool = False
-
-    def types_for(self, count: int) -> tuple[Type, ...] | None:
-        """The argument types of a call with `count` arguments; None when it takes another number."""
-        if not self.variadic:
-            return self.args if len(self.args) == count else None
-        if count < len(self.args):
-            return None
-        return self.args + (self.args[-1],) * (count - len(self.args))
 
 
 Named = Iterator[tuple[str, Overload]]
@@ -38,7 +29,7 @@ Fitting = list[tuple[Overload, tuple[Type, ...]]]
 
 def choose(overloads: Sequence[Overload], given: Sequence[Type]) -> list[tuple[Overload, tuple[Type, ...]]]:
     """The best overloads for arguments of these types: one, or none, or several that are equally good."""
-    fitting = [(o, types) for o in overloads if (types := o.types_for(len(given))) is not None and _fits(given, types)]
+    fitting = [(o, o.args) for o in overloads if _fits(given, o.args)]
     if len(fitting) < 2:
         return fitting
     fitting = _best(fitting, given, lambda g, t: g is t)
@@ -58,4 +49,5 @@ def _best(fitting: Fitting, given: Sequence[Type], counts: Callable[[Type, Type]
 
 
 def _fits(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
-    return all(g is w or g is UNKNOWN or (g, w) in IMPLICIT for g, w in zip(given, wanted, strict=True))
+    pairs = zip(given, wanted, strict=False)
+    return len(given) == len(wanted) and all(g is w or g is UNKNOWN or (g, w) in IMPLICIT for g, w in pairs)

@@ -6,7 +6,6 @@ from time import monotonic, perf_counter
 
 from expressions.analysis.building import Parameters
 from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, UNDEFINED_TABLE, SqlError, unsupported
-from expressions.functions.standing_alone import NEXTVAL, SETVAL
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from leases.holders import shown
@@ -40,6 +39,7 @@ from nodes.session.utility import Utility
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.session_calls import lone_call, name_of
+from nodes.sql.standing_alone import NEXTVAL, SETVAL
 from nodes.sql.statements import Statement, parse, public_text
 from nodes.sql.tables_of_queries import table_of_query
 from nodes.store.last_numbers import LastNumbers

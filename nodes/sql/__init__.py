@@ -12,6 +12,7 @@ extent        limits of what one statement may name
 column_names  names of result columns that a query does not name
 views         the definition that CREATE VIEW asks for
 tables_of_queries  CREATE TABLE AS, SELECT INTO
+standing_alone  functions that act beyond a query
 session_calls functions that stand alone
 show_tables   SHOW TABLES
 admission     which statements PostgreSQL may run as the reader role

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 from expressions import grammar
-from expressions.analysis.tree import CRUD, function_name
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     INSUFFICIENT_PRIVILEGE,
@@ -29,6 +28,8 @@ from nodes.sql.edits import Words
 
 Node = Any
 
+CRUD = "crud"
+"""The schema of requests, which stand alone (`nodes.crud`)."""
 STATEMENTS = ("select_stmt", "insert_stmt", "update_stmt", "delete_stmt", "merge_stmt", "copy_stmt")
 REG_TYPES = frozenset({
     "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
@@ -140,7 +141,8 @@ def _check_type(node: Node, _: FunctionNames | None) -> None:
 def _check_call(node: Node, functions: FunctionNames | None) -> None:
     names = _strings(node.funcname)
     if len(names) > 1 and names[0] == CRUD:
-        function_name(node)  # refuses it by name
+        hint = f"SELECT {CRUD}.{names[-1]}(..) stands alone: it is a request of its own"
+        raise unsupported(f"{CRUD}.{names[-1]} within a query", node.location, hint)
     if len(names) > 1 and names[0] != "pg_catalog":
         raise _denied(f"schema {names[0]}", node.location)
     name = names[-1]

@@ -17,7 +17,6 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.view_definition import ViewDefinition
 from expressions import grammar
-from expressions.analysis.calls import ZONES
 from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import (
     STATEMENT_TOO_COMPLEX,
@@ -37,7 +36,10 @@ NOT_HERE = {
     **dict.fromkeys(("pg_authid", "pg_shadow"), "pg_roles has the owner and who asks"),
     **dict.fromkeys(("pg_stats", "pg_statistic"), "EXPLAIN shows how a statement would reach its rows"),
     "pg_stat_database": "pg_stat_activity has the sessions of the node",
-    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), ZONES),
+    **dict.fromkeys(
+        ("pg_timezone_names", "pg_timezone_abbrevs"),
+        "SET timezone takes every name of the time zone database, and hours east of UTC",
+    ),
 }
 """Relations of pg_catalog that a node has not, also when they are named without their schema, and what there is."""
 DEPTH_MAX = 32

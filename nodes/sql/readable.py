@@ -21,16 +21,15 @@ from catalog.elements import Column
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
-from expressions.analysis.calls import REFUSED as INSTEAD
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INSUFFICIENT_PRIVILEGE, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError, unsupported
-from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import Admitted, FunctionNames, admitted
 from nodes.sql.edits import Compiled, Replacement, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
+from nodes.sql.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.sql.statements import Statement
 from nodes.sql.tables_in_place import Columns as ColumnNames
 from nodes.sql.tables_in_place import Table, compiled
@@ -45,10 +44,11 @@ OF_SESSION = frozenset({
     "pg_is_in_recovery", "pg_client_encoding", "getdatabaseencoding",
 })  # fmt: skip
 """Functions that answer for the client's session: the store would answer for the node's."""
-REFUSED = frozenset({
-    "inet_client_addr", "inet_client_port", "inet_server_addr",
-    "inet_server_port", "setseed", "current_query", "row_security_active",
-})  # fmt: skip
+REFUSED = {
+    **dict.fromkeys(("inet_client_addr", "inet_client_port", "inet_server_addr", "inet_server_port", "current_query",
+        "row_security_active")),
+    "setseed": "what random() gives cannot be repeated: keep numbers that are to stay the same in a table",
+}  # fmt: skip
 """Functions that act on more than the rows of a query, or tell of the store."""
 NO_WIDTHS: Mapping[str, int | None] = MappingProxyType({})
 INCOMPARABLE = frozenset({SqlType.JSON, SqlType.JSON_ARRAY})
@@ -203,7 +203,7 @@ def _is_of_session(query: Admitted) -> bool:
         if name in STANDING_ALONE:
             raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
         if name in REFUSED:
-            raise unsupported(f"{name} in a query", one.location, INSTEAD.get(name))
+            raise unsupported(f"{name} in a query", one.location, REFUSED[name])
         called.add(name)
     return not called.isdisjoint(OF_SESSION)
 

@@ -6,7 +6,7 @@ acts beyond the query is called once, here, by a SELECT of this one call.
 
 from typing import Any
 
-from expressions.functions.standing_alone import CHANNELS, FUNCTIONS
+from nodes.sql.standing_alone import CHANNELS, FUNCTIONS
 from nodes.wire.messages import Field
 
 Node = Any

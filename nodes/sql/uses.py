@@ -34,8 +34,8 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.literals import reading, respelled
-from expressions.sqltypes import INT4, INT8, NUMBERED, PARAMETER_OIDS, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Fragment, modifier_of, modifier_of_all, walk
+from expressions.sqltypes import INT4, INT8, NUMBERED, PARAMETER_OIDS, TEXT, UNKNOWN, VARCHAR
+from expressions.typed import Call, ColumnRef, Expr, modifier_of, modifier_of_all, walk
 from nodes.catalog_queries.asks import key_of
 from nodes.sql.admission import nodes_in
 from nodes.sql.column_names import implied_name, star_of
@@ -575,7 +575,16 @@ class _Walk:
         return self._analysed(node, level, lambda: self.analyzer.condition(node, level, "WHERE"))
 
     def _expr(self, node: Node, level: _Level) -> Expr | None:
+        if node.HasField("func_call") and node.func_call.funcname[-1].string.sval in ONE_OF_THE_ROWS:
+            return self._of_aggregate(node.func_call, level)
         return self._analysed(node, level, lambda: self.analyzer.expr(node, level), nodes_max=EXPR_NODES_MAX)
+
+    def _of_aggregate(self, call: Node, level: _Level) -> Expr | None:
+        """max(x), which has the type of x: the latest row of each group is found by it."""
+        arg = self._expr(call.args[0], level) if len(call.args) == 1 else None
+        if arg is None or arg.type is UNKNOWN:
+            return None
+        return Call(call.funcname[-1].string.sval, (arg,), TEXT if arg.type is VARCHAR else arg.type)
 
     def _resolved(self, node: Node, level: _Level) -> Expr | None:
         """The column that a name means, if it is known."""
@@ -644,6 +653,8 @@ class _Walk:
         return exprs[0] if len(types) == 1 and len(column) <= VALUES_MAX else None
 
 
+ONE_OF_THE_ROWS = frozenset({"max", "min"})
+"""Aggregates that give a value of a row."""
 VALUES_MAX = 100
 """Rows of VALUES whose types are looked at."""
 EXPR_NODES_MAX = 2_000
@@ -729,7 +740,7 @@ def _equals(condition: Node) -> Iterator[tuple[Node, Node]]:
     yield from zip(left, right, strict=False)
 
 
-NEVER_FAILING = frozenset({"lower", "upper", "btrim", "ltrim", "rtrim", "||", "+", "-"})
+NEVER_FAILING = frozenset({"lower", "upper", "||", "+", "-"})
 """Functions and operators that a lookup may compute although another condition keeps its row out."""
 
 
@@ -796,6 +807,6 @@ def _of_columns(expr: Expr, columns: Mapping[str, ColumnRef]) -> Expr | None:
     if isinstance(expr, ColumnRef):
         return columns.get(expr.sql)
     if not isinstance(expr, Call):
-        return None if isinstance(expr, Fragment) else expr
+        return expr
     args = [_of_columns(arg, columns) for arg in expr.args]
     return None if None in args else replace(expr, args=tuple(arg for arg in args if arg is not None))

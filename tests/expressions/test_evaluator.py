@@ -20,7 +20,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.values.types import SqlType, parse_text, to_text, type_name
 from expressions.errors import SqlError
-from expressions.functions import allowed, casts
+from expressions.functions import casts, local
 from expressions.functions.overloads import Overload
 from expressions.rows import columns_of, compiled, value_of
 from expressions.sqltypes import BPCHAR, OF_SQL_TYPE, STORED, Type
@@ -37,7 +37,7 @@ SMALL: dict[SqlType, Sequence[str]] = {
 }
 """Texts of values on which most calls succeed."""
 DIGITS_MAX = 60
-NOT_OF_A_ROW = {"now", "transaction_timestamp", "statement_timestamp", "current_setting", "set_config", "like_escape"}
+NOT_OF_A_ROW = {"now", "transaction_timestamp", "statement_timestamp", "current_setting", "like_escape"}
 
 Row = Mapping[ColumnId, Any]
 
@@ -112,14 +112,14 @@ def agrees(connection: "psycopg.Connection[Any]", text: str, table: Descriptor, 
 
 
 def calls() -> Iterator[Any]:
-    for names in (allowed.OPERATORS, allowed.FUNCTIONS):
+    for names in (local.OPERATORS, local.FUNCTIONS):
         for name, overloads in names.items():
             for overload in overloads:
                 if overload.compute is None or name in NOT_OF_A_ROW:
                     continue
                 operands = [f'"#{n}"' for n in range(1, len(overload.args) + 1)]
-                text = f"{name}({', '.join(operands)})" if names is allowed.FUNCTIONS else f" {name} ".join(operands)
-                if names is allowed.OPERATORS and len(operands) == 1:
+                text = f"{name}({', '.join(operands)})" if names is local.FUNCTIONS else f" {name} ".join(operands)
+                if names is local.OPERATORS and len(operands) == 1:
                     text = f"{name} {operands[0]}"
                 yield pytest.param(text, overload, id=f"{name}({', '.join(map(str, overload.args))})")
 

@@ -9,7 +9,7 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
-from expressions.typed import Context, Expr, evaluate, is_simple
+from expressions.typed import Context, Expr, evaluate
 
 
 def analysed(text: str) -> Expr:
@@ -47,29 +47,10 @@ def test_a_list_of_constants_is_looked_up() -> None:
     assert time.process_time() - began < 5.0  # one by one: 20 million comparisons
 
 
-def test_rows_of_many_columns_are_compared_in_a_flat_way() -> None:
-    left, right = "(" + "1, " * 400 + "1)", "(" + "1, " * 400 + "2)"
-    expr = analysed(f"{left} < {right}")
-    assert is_simple(expr)
-    assert evaluate(expr, {}, Context()) is True
-
-
 def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken() -> None:
     text = " || ".join(["$1"] * 11)
     with pytest.raises(SqlError, match=f"at most {VALUE_BYTES_MAX} bytes"):
         evaluate(analysed(text), {}, Context(("a" * 100_000,)))
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("(1, NULL) < (2, 1)", True),
-        ("(1, NULL) < (1, 1)", None),
-        ("(1, 2, 3) >= (1, 2, 3)", True),
-    ],
-)
-def test_what_is_short_enough_is_what_it_was(text: str, value: object) -> None:
-    assert evaluate(analysed(text), {}, Context()) == value
 
 
 @pytest.mark.parametrize(

@@ -118,14 +118,12 @@ def test_in_a_query_its_columns_are_those_of_the_querys_scan() -> None:
         pytest.param("now() > born", "42P17", "the time of the transaction cannot", "now", id="now()"),
         pytest.param("current_user = 'x'", "42P17", "a value of the session cannot", "current_user", id="session"),
         pytest.param("age > (SELECT 1)", "0A000", "a subquery in check constraint is not", "(SELECT", id="subquery"),
-        pytest.param("sum(age) > 1", "42803", "aggregate functions are not allowed in check", "sum", id="aggregate"),
-        pytest.param("rank() OVER () > 1", "42P20", "window functions are not allowed in check", "rank", id="window"),
         pytest.param("age > $1", "42P02", "a parameter cannot stand in check constraint", "$1", id="parameter"),
         pytest.param("md5(nick) = ''", "42703", 'column "nick" of table "users" is write-only', "nick", id="hidden"),
         pytest.param("agee > 1", "42703", 'column "agee" does not exist', "agee", id="unknown"),
         pytest.param("flights.age > 1", "42P01", "missing FROM-clause entry", "flights", id="another table"),
         pytest.param("users > 1", "0A000", '"users" is a whole row', "users", id="whole row"),
-        pytest.param("sqrt(age) > 1", "0A000", "sqrt(double precision) in check", "sqrt", id="not computable here"),
+        pytest.param("sqrt(age) > 1", "0A000", "sqrt(age) > 1 in check", "sqrt", id="not computable here"),
         pytest.param(
             "age + 1", "42804", "check constraint must be of type boolean, not of type integer", "+", id="type"
         ),

@@ -6,15 +6,6 @@ from dataclasses import dataclass
 from expressions.analysis.building import Parameters
 from expressions.errors import UNDEFINED_FUNCTION, SqlError
 from expressions.functions.casts import IMPLICIT
-from expressions.functions.standing_alone import (
-    CHANNELS,
-    FUNCTIONS,
-    NOTIFY,
-    SEQUENCE_FUNCTIONS,
-    SLEEP,
-    UNLOCK_ALL,
-    UNLOCKS,
-)
 from expressions.sqltypes import BOOL, INT8, TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from nodes.clients.portals import Portal
@@ -30,6 +21,15 @@ from nodes.session.functions.values import SessionValues
 from nodes.session.tries import tried
 from nodes.settings.variables import Variables
 from nodes.sql.session_calls import field_of, lone_call, name_of
+from nodes.sql.standing_alone import (
+    CHANNELS,
+    FUNCTIONS,
+    NOTIFY,
+    SEQUENCE_FUNCTIONS,
+    SLEEP,
+    UNLOCK_ALL,
+    UNLOCKS,
+)
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
 from nodes.store.refusals import Retry

@@ -17,10 +17,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.values.types import limit_of
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, NUMBER_OUT_OF_RANGE, UNDEFINED_TABLE, SqlError
-from expressions.functions.standing_alone import CURRVAL, LASTVAL, SEQUENCE_FUNCTIONS, SETVAL
 from nodes.session.block import Block
 from nodes.session.schema.without_effect import undefined
 from nodes.session.tries import tried
+from nodes.sql.standing_alone import CURRVAL, LASTVAL, SEQUENCE_FUNCTIONS, SETVAL
 from nodes.store.numbers import make_commands, named_as_clients_do, require_room
 from nodes.store.pipeline import Command, int4, int8
 from nodes.store.refusals import Retry

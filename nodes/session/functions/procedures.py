@@ -6,11 +6,10 @@ CALL lower('A')    42809   lower(unknown) is not a procedure: it is a function
 
 from collections.abc import Sequence
 
-from expressions.analysis.tree import CRUD
 from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
 from nodes.context import Environment
 from nodes.execution.describing import describe
-from nodes.sql.admission import admitted
+from nodes.sql.admission import CRUD, admitted
 from nodes.sql.edits import Compiled, text_of
 from nodes.sql.readable import InPlace
 from nodes.sql.statements import Statement

@@ -11,10 +11,6 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.values.types import SqlType
-from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.scopes import Scope
-from expressions.errors import SqlError
-from expressions.rows import parsed
 from expressions.typed import Context, evaluate
 from nodes.execution.row_codec import stored
 from nodes.sql.conditions.access_paths import access, point
@@ -156,17 +152,3 @@ def test_a_cast_to_a_precision_bounds_an_index_where_it_is_of_a_constant(where: 
     context = Context(now=dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
     way = access(MOMENTS, scan.conditions, context, storages=2, buckets=3000)
     assert (way.index.name if way.index else None) == index
-
-
-@pytest.mark.parametrize(
-    ("cast", "words"),
-    [
-        ("'1 day 1.5 sec'::interval(1)", "a precision of type interval"),
-        ("'{1.5 sec}'::interval(1)[]", "a precision or fields of the intervals of an array"),
-        ("'10:00'::timetz(3)", "time with time zone"),
-    ],
-)
-def test_a_precision_that_a_node_has_not_is_refused_by_its_name(cast: str, words: str) -> None:
-    with pytest.raises(SqlError, match=words) as refused:
-        Analyzer({}).expr(parsed(cast), Scope())
-    assert refused.value.sqlstate == "0A000"
