@@ -1,7 +1,7 @@
 """The types of expressions: those that a column may have, and those that only expressions have.
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, an array is a list of values of one
-of them. The names of catalog objects (regclass and the like) are their oids, shown as names.
+of them. Other types of PostgreSQL are known by their oids alone.
 """
 
 from dataclasses import dataclass, field
@@ -13,10 +13,7 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type of an expression. `element`: of what it is an array.
-
-    `first` is the subscript of an array's first element: 0 of the two kinds that only pg_catalog has.
-    """
+    """A type of an expression. `element`: of what it is an array."""
 
     name: str
     oid: int
@@ -25,7 +22,6 @@ class Type:
     is_preferred: bool = False
     sql_type: SqlType | None = None
     element: "Type | None" = field(default=None, compare=False)
-    first: int = field(default=1, compare=False)
 
     def __str__(self) -> str:
         return self.name
@@ -74,14 +70,11 @@ NO_MODIFIER, HEAD = -1, 4
 
 OID = Type("oid", 26, 4, "N")
 NAME = Type("name", 19, 64, "S")
-CHAR = Type('"char"', 18, 1, "Z")
-SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
-"""Kinds of columns that only the catalog has, and those that they are used as."""
 
 _ARRAY_OIDS = {
     BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
     VARCHAR: 1015,
-    DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
+    DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951,
     JSON: 199, JSONB: 3807,
     BYTEA: 1001, TIME: 1183, INTERVAL: 1187,
 }  # fmt: skip
@@ -90,36 +83,14 @@ ARRAY_OF = {
     for of, oid in _ARRAY_OIDS.items()
 }
 OF_SQL_TYPE |= {array.sql_type: array for array in ARRAY_OF.values() if array.sql_type is not None}
-INT2VECTOR = Type("int2vector", 22, -1, "A", element=INT4, first=0)
-OIDVECTOR = Type("oidvector", 30, -1, "A", element=OID, first=0)
-NUMBERED = Type("record", 2249, -1, "P")
-"""An element of a list with its number, as `_pg_expandarray` of information_schema gives both."""
-VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[OID]}
-"""Lists of numbers of pg_catalog, and the arrays they may be used as."""
-
-REGCLASS = Type("regclass", 2205, 4, "N")
-REGTYPE = Type("regtype", 2206, 4, "N")
-REGNAMESPACE = Type("regnamespace", 4089, 4, "N")
-REGROLE = Type("regrole", 4096, 4, "N")
-REGPROC = Type("regproc", 24, 4, "N")
-REGPROCEDURE = Type("regprocedure", 2202, 4, "N")
-NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC, REGPROCEDURE)
-"""Oids that are shown as the names of what they stand for."""
-REGTYPES = Type("regtype[]", 2211, -1, "A", element=REGTYPE)
-"""The only array of them: the types of a function's arguments. It comes from oids, not from a text."""
-SHOWN = {of: Type(of.name, of.oid, of.typlen, "S") for of in NAMED}
-SHOWN[REGTYPES] = Type(REGTYPES.name, REGTYPES.oid, -1, "A", element=TEXT)
-"""The same in a result: the names themselves."""
 
 _NAMES = {
     "bool": BOOL, "boolean": BOOL, "int2": INT2, "smallint": INT2, "int4": INT4, "int": INT4, "integer": INT4,
     "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "numeric": NUMERIC,
     "text": TEXT,
     "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
+    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID,
     "bytea": BYTEA, "time": TIME, "json": JSON, "jsonb": JSONB,
-    "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED},
-    "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
 
 _REFUSED = {
@@ -134,8 +105,7 @@ _ELEMENTS = {"bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
-    26: OID, 19: NAME, 18: CHAR,
-    2205: REGCLASS, 2206: REGTYPE,
+    26: OID, 19: NAME,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
     1014: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
 }  # fmt: skip
@@ -172,20 +142,21 @@ def type_named(name: str, offset: int, *, has_modifier: bool = False) -> Type:
 def array_type_named(name: str, offset: int) -> Type:
     """The array type of elements that a cast names. Raises 0A000 for elements that a node has no arrays of."""
     element = _ELEMENTS.get(name) or type_named(name, offset)
-    if element is REGTYPE:
-        return REGTYPES
     if element not in ARRAY_OF:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"there are no arrays of type {element}", offset)
     return ARRAY_OF[element]
 
 
-def parameter_type(oid: int, number: int) -> Type:
-    """The type of parameter `number` that a client declared with `oid` (0 or 705: not at all)."""
+def parameter_type(oid: int) -> Type:
+    """The type of a parameter that a client declared with `oid` (0 or 705: not at all)."""
     if oid in (0, UNKNOWN.oid):
         return UNKNOWN
-    try:
-        return PARAMETER_OIDS[oid]
-    except KeyError:
-        raise SqlError(
-            FEATURE_NOT_SUPPORTED, f"parameter ${number} has a type (oid {oid}) that a node does not have"
-        ) from None
+    return PARAMETER_OIDS.get(oid) or other_type(oid)
+
+
+def other_type(oid: int, typlen: int = -1) -> Type:
+    """A type that no column has: its values go to the store as they came."""
+    return Type(_CATALOG_NAMES.get(oid, f"oid {oid}"), oid, typlen, UNKNOWN.category)
+
+
+_CATALOG_NAMES = {18: '"char"', 2205: "regclass", 2206: "regtype"}

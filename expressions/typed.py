@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from catalog import clock
-from catalog.values import times
+from catalog.values import arrays, times
 from catalog.values.interval_styles import SQL_STANDARD, read_in
 from catalog.values.intervals import Interval, OutOfRange
 from catalog.values.types import BadValue, parse_interval, parse_text, to_text
@@ -23,26 +23,19 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
 from expressions.sqltypes import (
     BPCHAR,
-    CHAR,
     DATE,
-    INT2VECTOR,
     INTERVAL,
     MOMENTS,
     NAME,
-    NAMED,
     NO_MODIFIER,
-    OID,
     TEXT,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
     VARCHAR,
-    VECTORS,
     Type,
 )
-from expressions.values.array_literals import vector_words, words_of
-from expressions.values.system_values import char_from, oid_from, small_from
 
 PyValue = (
     bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
@@ -192,7 +185,7 @@ def is_simple(expr: Expr) -> bool:
     """True if `evaluate` can compute it."""
     if isinstance(expr, Call):
         return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
-    return expr.type.sql_type is not None or expr.type not in NAMED  # no column has a name's type: mostly not compared
+    return expr.type.sql_type is not None or expr.type in (UNKNOWN, NAME)
 
 
 ONE_OF_THEM = frozenset({"case", "coalesce", "greatest", "least"})
@@ -257,7 +250,7 @@ def parse_value(
 ) -> PyValue:
     """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place.
 
-    The name of a catalog object stays one: PostgreSQL looks it up.
+    A text of a type that no column has stays one.
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
@@ -265,22 +258,13 @@ def parse_value(
         return text
     if of is BPCHAR:
         return text.rstrip(" ")
-    if of is CHAR:
-        return char_from(text)
-    if of is OID:
-        return oid_from(text)
     if of.element is not None:
         element = of.element
-        if of in VECTORS:
-            read = small_from if of is INT2VECTOR else oid_from
-            vector: Any = tuple(read(word) for word in vector_words(text))
-            return vector  # type: ignore[no-any-return]
         words = words_of(text)
         array: Any = tuple(None if w is None else parse_value(element, w, offset, style, now) for w in words)
         return array  # type: ignore[no-any-return]
-    if of.oid in OF_OBJECTS:
-        return int(text) if text.isdecimal() and len(text) <= OID_DIGITS else text
-    assert of.sql_type is not None
+    if of.sql_type is None:
+        return text
     try:
         if of.oid in DATED:
             return _read_date(of, text, style, now)
@@ -293,9 +277,15 @@ def parse_value(
         raise SqlError(DATETIME_OUT_OF_RANGE, str(error), offset) from None
 
 
-OID_DIGITS = 10
+def words_of(text: str) -> list[str | None]:
+    """The elements of an array literal. Raises 22P02, and 54000 when there are too many of them."""
+    try:
+        return arrays.words_of(text)
+    except arrays.NotAnArray as error:
+        raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
+
+
 AS_THEY_ARE = frozenset(of.oid for of in (TEXT, VARCHAR, UNKNOWN, NAME))
-OF_OBJECTS = frozenset(of.oid for of in NAMED)
 DATED = frozenset(of.oid for of in (DATE, TIMESTAMP, TIMESTAMPTZ, TIME))
 """By oid: two types are compared field by field, and a value has no time for that."""
 

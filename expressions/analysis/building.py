@@ -25,7 +25,6 @@ from expressions.sqltypes import (
     BOOL,
     BPCHAR,
     BYTEA,
-    CHAR,
     FLOAT4,
     FLOATS,
     HEAD,
@@ -36,7 +35,6 @@ from expressions.sqltypes import (
     NAME,
     NUMERIC,
     OF_A_LENGTH,
-    REGTYPES,
     TEXT,
     TEXTUAL,
     UNKNOWN,
@@ -143,8 +141,6 @@ class Builder:
         return self.style.intervals != POSTGRES and {*both} == {INTERVAL, TEXT}
 
     def _settle(self, expr: Expr, target: Type) -> Expr:
-        if target is REGTYPES and not (isinstance(expr, Literal) and expr.value is None):
-            raise SqlError("0A000", "regtype[] from a text is not supported", expr.offset)
         if isinstance(expr, Parameter):
             self.parameters.settle(expr.number, target)
             return Parameter(expr.number, target, expr.offset)
@@ -264,7 +260,7 @@ class Builder:
         types = {a.type for a in args}
         if (types <= {BYTEA, UNKNOWN} and BYTEA in types) or (JSONB in types and types.isdisjoint(TEXTUAL)):
             return list(args)
-        if any(a.type in (*TEXTUAL, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
+        if any(a.type in (*TEXTUAL, UNKNOWN, NAME) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
         return list(args)
 

@@ -20,10 +20,9 @@ from expressions.analysis.tree import (
 )
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, JSON, NAME, TEXT, TEXTUAL, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Literal, lazy_call
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, JSON, NAME, TEXT, TEXTUAL, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Literal, lazy_call, words_of
 from expressions.values import arithmetic
-from expressions.values.array_literals import words_of
 
 Node = Any
 
@@ -111,7 +110,7 @@ class Comparisons(Builder, ABC):
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
         if array.type is UNKNOWN:
-            of = TEXT if left.type in (*TEXTUAL, CHAR, NAME) else self.known(left).type
+            of = TEXT if left.type in (*TEXTUAL, NAME) else self.known(left).type
             if of not in ARRAY_OF:
                 raise unsupported(f"{word} over an array of {of}", offset)
             array = self.coerce(array, ARRAY_OF[of])

@@ -8,13 +8,11 @@ from expressions.sqltypes import (
     BOOL,
     BPCHAR,
     BYTEA,
-    CHAR,
     DATE,
     FLOAT4,
     FLOAT8,
     FLOATS,
     INT2,
-    INT2VECTOR,
     INT4,
     INT8,
     INTEGERS,
@@ -22,18 +20,14 @@ from expressions.sqltypes import (
     JSON,
     JSONB,
     NAME,
-    NAMED,
     NUMERIC,
-    OID,
     STORED,
-    SYSTEM,
     TEXT,
     TEXTUAL,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     VARCHAR,
-    VECTORS,
     Type,
 )
 from expressions.values import arithmetic
@@ -44,16 +38,8 @@ IMPLICIT = frozenset(
     | {(whole, of) for whole in INTEGERS for of in (NUMERIC, *FLOATS)}
     | {(NUMERIC, of) for of in FLOATS}
     | {(DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIME, INTERVAL)}
-    | {(of, INT8) for of in NAMED}
-    | {(INT8, of) for of in NAMED}
-    | {(whole, of) for whole in (INT2, INT4) for of in NAMED}
-    | set(VECTORS.items())
-    | set(SYSTEM.items())
-    | {(of, OID) for of in (*INTEGERS, *NAMED)}
-    | {(OID, of) for of in NAMED}
     | {(VARCHAR, TEXT), (BPCHAR, TEXT), (BPCHAR, VARCHAR)}
-    | {(TEXT, NAME), (VARCHAR, NAME), (BPCHAR, NAME)}
-    | {(ARRAY_OF[NAME], ARRAY_OF[TEXT]), (ARRAY_OF[VARCHAR], ARRAY_OF[TEXT])}
+    | {(NAME, TEXT), (ARRAY_OF[VARCHAR], ARRAY_OF[TEXT])}
 )
 COMMON = IMPLICIT | {(ARRAY_OF[a], ARRAY_OF[b]) for a, b in IMPLICIT if {a, b} <= set(STORED) & set(ARRAY_OF)}
 """Casts to the one type of several values: those of elements make an array one of others, too."""
@@ -62,9 +48,7 @@ _ASSIGNMENT = IMPLICIT | {
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
     (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMP, TIME), (TIMESTAMPTZ, TIME), (INTERVAL, TIME), (JSON, JSONB), (JSONB, JSON),
 } | {(of, whole) for of in (NUMERIC, *FLOATS) for whole in INTEGERS} | {(of, NUMERIC) for of in FLOATS}  # fmt: skip
-ASSIGNMENT = _ASSIGNMENT | {
-    (ARRAY_OF[a], ARRAY_OF[b]) for a, b in _ASSIGNMENT if a in ARRAY_OF and b in ARRAY_OF and not {a, b} & set(SYSTEM)
-}
+ASSIGNMENT = _ASSIGNMENT | {(ARRAY_OF[a], ARRAY_OF[b]) for a, b in _ASSIGNMENT if a in ARRAY_OF and b in ARRAY_OF}
 
 _NUMBERS = (*INTEGERS, *FLOATS, NUMERIC)
 _OF_VALUES = (
@@ -75,16 +59,11 @@ _OF_VALUES = (
     | {(INT4, BOOL), (BOOL, INT4)}
     | {(JSONB, of) for of in (BOOL, *_NUMBERS)}
     | {pair for of in INTEGERS for pair in ((of, BYTEA), (BYTEA, of))}
-    | {(TEXT, NAME), (NAME, TEXT), (TEXT, CHAR), (CHAR, TEXT), (TEXT, OID), (OID, TEXT), (OID, INT4)}
-    | {(CHAR, NAME), (NAME, CHAR)}
-    | {pair for of in NAMED for pair in ((of, TEXT), (TEXT, of))}
 )
 CASTS = (
     _OF_VALUES
     | {(ARRAY_OF[a], ARRAY_OF[b]) for a, b in _OF_VALUES if a in ARRAY_OF and b in ARRAY_OF}
     | {pair for array in ARRAY_OF.values() for pair in ((array, TEXT), (TEXT, array))}
-    | {pair for of in VECTORS for pair in ((of, TEXT), (TEXT, of))}
-    | {(INT2VECTOR, ARRAY_OF[INT2])}
 )
 """All that there are; another one is made by way of a text where PostgreSQL makes it so."""
 

@@ -4,7 +4,4 @@ arithmetic      operators over one row, of numbers in
 numerics          numbers of any number of digits: results, and how many digits they have
 texts           functions of text
 patterns          LIKE, in linear time
-array_parts     arrays out of elements, and with others assigned
-array_literals    arrays as texts
-system_values   oids and other values that only the catalog has
 """

@@ -104,7 +104,7 @@ class CatalogQueries:
                 await self._end(session)
         for number, oid in enumerate(found, start=1):
             if parameters.type_of(number) is UNKNOWN:
-                parameters.settle(number, parameter_type(oid, number))
+                parameters.settle(number, parameter_type(oid))
         return fields
 
     # -- the text --------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def converted(fields: Sequence[Field], rows: list[Row], before: tuple[int, ...],
     have, want = each(before, len(fields)), each(after, len(fields))
     if have == want:
         return rows
-    outputs = [Output(f.name, parameter_type(f.oid, n), (0, 0), f.modifier) for n, f in enumerate(fields, 1)]
+    outputs = [Output(f.name, parameter_type(f.oid), (0, 0), f.modifier) for f in fields]
     writers, oids = Columns(outputs).writers(want), [f.oid for f in fields]
     return [
         [

@@ -27,7 +27,7 @@ from nodes.crud.catalogue import OPERATIONS, Operation, check_options
 from nodes.crud.errors import RequestError, bad_request, named
 from nodes.crud.shapes import SHAPES, not_json, shape_of, wrong
 from nodes.wire.messages import decode_text
-from nodes.wire.parameters import BPCHAR, NAME, OID, VARCHAR, values_of
+from nodes.wire.parameters import BPCHAR, NAME, VARCHAR, values_of
 
 Node = Any
 SCHEMA = "crud"
@@ -35,7 +35,7 @@ JSON_OID, JSONB_OID = 114, 3802
 JSON_TYPES = frozenset({JSON_OID, JSONB_OID})
 TEXTS = frozenset({0, UNKNOWN.oid, TEXT.oid, VARCHAR, BPCHAR, NAME, JSON_OID})
 """The types of parameters whose binary form is the text itself."""
-NUMBERS = frozenset({*(of.oid for of in (*INTEGERS, *FLOATS)), OID, BOOL.oid})
+NUMBERS = frozenset({*(of.oid for of in (*INTEGERS, *FLOATS)), BOOL.oid})
 """Those whose binary form is read as what JSON has, too: a number, true or false."""
 NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 JSONB_FORM = b"\x01"

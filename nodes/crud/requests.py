@@ -430,7 +430,7 @@ class Request:
 
     def _reading(self, oids: Sequence[int]) -> Reading:
         version = self._version()
-        types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
+        types = [parameter_type(oid) for oid in oids]
         parameters = Parameters(types, count_max=len(types))
         return Reading(self.env.reader.functions, {version.name: version}, {}, parameters, self.caller.style)
 

@@ -11,7 +11,8 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from expressions.sqltypes import PARAMETER_OIDS, UNKNOWN, Type, parameter_type
+from expressions.rows import place_in
+from expressions.sqltypes import UNKNOWN, Type, parameter_type
 from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
@@ -54,18 +55,20 @@ class Arguments:
         are_open = [self._is_open(node) for node in self.nodes]
         asked = ["NULL" if is_open else text_of(node) for node, is_open in zip(self.nodes, are_open, strict=True)]
         listed = ", ".join(asked)
-        place, declared = self._placed(f"SELECT {listed} WHERE ROW({listed}) IS NULL")[1], self.parameters.types
-        oids = [0 if of is UNKNOWN else of.oid for of in declared]
+        oids = [0 if of is UNKNOWN else of.oid for of in self.parameters.types]
         try:
+            place = self._placed(f"SELECT {listed} WHERE ROW({listed}) IS NULL")[1]
             found = await describe(self.env, None, place, oids, self._style())
         except SqlError as error:
-            error.offset, words = -1, error.message.removesuffix(IN_WHERE)
-            error.message = error.message if words == error.message else f"{words} in {self.what}"
+            if error.message.endswith(IN_WHERE):
+                error.message = f"{error.message.removesuffix(IN_WHERE)} in {self.what}"
+                error.offset -= len(f"{listed} WHERE ROW(".encode())
+            error.offset = self._place(error.offset, asked)
             raise
         for number, oid in enumerate(found.parameters, start=1):
             if self.parameters.type_of(number) is UNKNOWN:
-                self.parameters.settle(number, parameter_type(oid, number))
-        known = [PARAMETER_OIDS.get(c.oid) or Type(f"oid {c.oid}", c.oid, c.size, "U") for c in found.columns]
+                self.parameters.settle(number, parameter_type(oid))
+        known = [parameter_type(column.oid) for column in found.columns]
         return [UNKNOWN if is_open else of for of, is_open in zip(known, are_open, strict=True)]
 
     async def texts(self, types: Sequence[Type]) -> list[bytes | None]:
@@ -76,8 +79,16 @@ class Arguments:
             columns = Columns(tuple(Output("", expr.type) for expr in exprs), self.context.style)
             writers = zip(columns.writers(()), exprs, strict=True)
             return [write(evaluate(expr, {}, self.context)) for write, expr in writers]
-        values = (f"({text_of(node)})::{of}" for node, of in zip(self.nodes, types, strict=True))
-        statement, place = self._placed(f"SELECT {', '.join(values)}")
+        texts, casts = [text_of(node) for node in self.nodes], [f")::{of}" for of in types]
+        try:
+            return await self._asked(f"SELECT {', '.join(f'({t}{cast}' for t, cast in zip(texts, casts, strict=True))}")
+        except SqlError as error:
+            error.offset = self._place(error.offset, texts, "(", casts)
+            raise
+
+    async def _asked(self, text: str) -> list[bytes | None]:
+        """The one row of a query."""
+        statement, place = self._placed(text)
         given = self.portal or Portal(Prepared("", statement))
         portal = Portal(Prepared("", statement, given.oids), given.values, given.formats)
         transaction = self.env.begin(is_read_only=True, by=self.owner)
@@ -108,6 +119,16 @@ class Arguments:
         if node.HasField("a_const"):
             return bool(node.a_const.isnull) or node.a_const.HasField("sval")
         return node.HasField("param_ref") and self.parameters.type_of(node.param_ref.number) is UNKNOWN
+
+    def _place(self, offset: int, texts: Sequence[str], before: str = "", after: Sequence[str] = ()) -> int:
+        """The place in the client's statement that a byte of a query of these texts comes from."""
+        start = len("SELECT ")
+        for node, text, more in zip(self.nodes, texts, after or [""] * len(texts), strict=True):
+            start += len(before)
+            if start <= offset < start + len(text.encode()):
+                return place_in(text, node, offset - start)
+            start += len(f"{text}{more}, ".encode())
+        return -1
 
     def _placed(self, text: str) -> tuple[Statement, InPlace]:
         [statement] = parse(text)

@@ -53,7 +53,7 @@ class Cursors:
         self.client.statements.refuse_taken_cursor(node.portalname)
         inner = query_of(portal.statement)
         self.block.current()
-        types = [parameter_type(oid, number) for number, oid in enumerate(portal.oids, start=1)]
+        types = [parameter_type(oid) for oid in portal.oids]
         fields = await self.planned.fields(inner, Parameters(types, count_max=len(portal.values)))
         assert fields is not None
         about, options = portal.about(inner, trace=None, is_limited=True), node.options

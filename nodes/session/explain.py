@@ -43,7 +43,7 @@ def explain(
     plan: Plan | None,
 ) -> Result:
     """The plan as lines of text, that of a statement that writes; nothing is run."""
-    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(portal.oids, start=1)])
+    parameters = Parameters([parameter_type(oid) for oid in portal.oids])
     if plan is None:
         lines = _select_lines(env, portal.statement, named, parameters, context, facts)
     else:

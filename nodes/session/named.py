@@ -24,6 +24,7 @@ from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.statements import Statement
+from nodes.sql.writes.questions import place_of
 
 Node = Any
 PREPARABLE = frozenset({"select", "insert", "update", "delete", "merge", "writing select", "crud"})
@@ -74,11 +75,12 @@ class NamedStatements:
         context, owner = Context((), self.block.now, self.known, self.variables.style), self.block.owner
         parameters = Parameters(count_max=0)
         arguments = Arguments(self.env, owner, context, self.variables, given, "EXECUTE parameters", parameters)
-        wanted = [parameter_type(oid, number) for number, oid in enumerate(prepared.oids, start=1)]
+        wanted = [parameter_type(oid) for oid in prepared.oids]
         wanted = [TEXT if of is UNKNOWN else of for of in wanted]
-        for number, (found, of) in enumerate(zip(await arguments.types(), wanted, strict=True), start=1):
+        types = await arguments.types()
+        for number, (node, found, of) in enumerate(zip(given, types, wanted, strict=True), start=1):
             if found is not UNKNOWN and found is not of and not is_assigned(found, of):
                 message = f"parameter ${number} of type {found} cannot be coerced to the expected type {of}"
                 hint = "You will need to rewrite or cast the expression."
-                raise SqlError(DATATYPE_MISMATCH, message, hint=hint)
+                raise SqlError(DATATYPE_MISMATCH, message, place_of(node), hint=hint)
         return await arguments.texts(wanted)

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 from expressions.analysis.building import PARAMETERS_MAX, Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
-from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
+from expressions.sqltypes import UNKNOWN, Type, parameter_type
 from expressions.typed import Context, PyValue
 from nodes.catalog_queries.asks import beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
@@ -56,7 +56,7 @@ from nodes.wire.results import Result
 from storage.postgres import USERS_SETTINGS
 
 READS = frozenset({"select", TO})
-OF_CATALOG = frozenset({REGCLASS.oid, REGTYPE.oid})
+OF_CATALOG = frozenset({2205, 2206})  # regclass, regtype
 """Types of parameters that are names in the catalog: at the store they mean something else."""
 REMEMBERED_OIDS = 32
 
@@ -536,7 +536,7 @@ def types_of(oids: tuple[int, ...]) -> tuple[Type, ...]:
 
 
 def _types(oids: tuple[int, ...]) -> tuple[Type, ...]:
-    return tuple(parameter_type(oid, n) for n, oid in enumerate(oids, start=1))
+    return tuple(map(parameter_type, oids))
 
 
 _remembered = lru_cache(maxsize=512)(_types)

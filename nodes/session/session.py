@@ -131,7 +131,7 @@ class Session:
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
         types = declared(oids) if statement.kind == "crud" else oids
-        parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(types, start=1)])
+        parameters = Parameters([parameter_type(oid) for oid in types])
         try:
             fields = await self._fields(statement, parameters)
         except LeaseError as error:

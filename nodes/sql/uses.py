@@ -34,7 +34,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.literals import reading, respelled
-from expressions.sqltypes import INT4, INT8, NUMBERED, PARAMETER_OIDS, TEXT, UNKNOWN, VARCHAR
+from expressions.sqltypes import INT4, INT8, PARAMETER_OIDS, TEXT, UNKNOWN, VARCHAR
 from expressions.typed import Call, ColumnRef, Expr, modifier_of, modifier_of_all, walk
 from nodes.catalog_queries.asks import key_of
 from nodes.sql.admission import nodes_in
@@ -390,7 +390,7 @@ class _Walk:
         typed: dict[str, Expr] = {}
         below: dict[str, ColumnRef] = {}
         for place, (name, expr) in enumerate(columns):
-            if expr is None or expr.type in (UNKNOWN, NUMBERED):
+            if expr is None or expr.type is UNKNOWN:
                 continue
             origin, modifier = shown_of(expr), modifier_of(expr)
             sql = f"s{number}.o{place}"

@@ -22,7 +22,6 @@ from expressions.sqltypes import (
     BOOL,
     BPCHAR,
     BYTEA,
-    CHAR,
     DATE,
     DOCUMENTS,
     FLOAT4,
@@ -37,18 +36,14 @@ from expressions.sqltypes import (
     NAME,
     NO_MODIFIER,
     NUMERIC,
-    OID,
-    REGTYPES,
-    SHOWN,
-    TEXTUAL,
+    TEXT,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
-    VECTORS,
+    VARCHAR,
     Type,
 )
-from expressions.values.system_values import byte_of, char_of
 from nodes.wire import oids
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes
@@ -98,7 +93,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         FLOAT4: of_type(FLOAT4),
         FLOAT8: of_type(FLOAT8),
         NUMERIC: of_type(NUMERIC),
-        **dict.fromkeys(TEXTUAL, str.encode),
+        **dict.fromkeys((TEXT, VARCHAR), str.encode),
         DATE: lambda value: value.isoformat().encode(),
         TIMESTAMP: of_type(TIMESTAMP),
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
@@ -107,14 +102,10 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         TIME: of_type(TIME),
         INTERVAL: lambda value: WRITERS[style.intervals](value).encode(),
         **dict.fromkeys(DOCUMENTS, str.encode),
-        OID: whole,
         NAME: str.encode,
-        CHAR: lambda value: char_of(byte_of(value)).encode(),
-        **dict.fromkeys(SHOWN.values(), str.encode),
-        **dict.fromkeys(VECTORS, lambda items: b" ".join(map(whole, items))),
     }
     arrays = {array: of_array(written[of]) for of, array in ARRAY_OF.items()}
-    return written | arrays | {SHOWN[REGTYPES]: of_array(str.encode)}
+    return written | arrays
 
 
 BINARY: dict[Type, Callable[[Any], bytes]] = {
@@ -125,7 +116,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     FLOAT4: _real,
     FLOAT8: _double,
     NUMERIC: numeric_bytes,
-    **dict.fromkeys(TEXTUAL, str.encode),
+    **dict.fromkeys((TEXT, VARCHAR), str.encode),
     DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
     TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
     TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
@@ -135,19 +126,17 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     INTERVAL: lambda value: _interval(value.micros, value.days, value.months),
     JSON: str.encode,
     JSONB: lambda value: JSONB_VERSION + value.encode(),
-    OID: struct.Struct("!I").pack,
     NAME: str.encode,
-    CHAR: lambda value: bytes((byte_of(value),)),
 }
 
 _array, _dimension = struct.Struct("!iii").pack, struct.Struct("!ii").pack
 
 
-def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes], first: int = 1) -> bytes:
+def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes]) -> bytes:
     """One dimension, whether there are NULLs, the elements' type; length and first number; then the elements."""
-    if not items and first:
+    if not items:
         return _array(0, 0, oid)
-    parts = [_array(1, None in items, oid), _dimension(len(items), first)]
+    parts = [_array(1, None in items, oid), _dimension(len(items), 1)]
     for item in items:
         value = None if item is None else write(item)
         parts += [_int4(-1)] if value is None else [_int4(len(value)), value]
@@ -155,26 +144,12 @@ def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes],
 
 
 def _array_writer(of: Type) -> Callable[[Any], bytes]:
-    if of in VECTORS:
-        is_short = VECTORS[of].element is INT4
-        oid, write = (INT2.oid, _int2) if is_short else (OID.oid, BINARY[OID])
-        return lambda items: _binary_array(items, oid, write, first=0)
     element = of.element
     assert element is not None
     return lambda items: _binary_array(items, element.oid, BINARY[element])
 
 
-BINARY |= {of: _array_writer(of) for of in (*ARRAY_OF.values(), *VECTORS)}
-
-
-def _no_binary(of: Type) -> Callable[[Any], bytes]:
-    def refuse(value: Any) -> bytes:
-        raise unsupported(f"the binary format of {of}", hint=f"cast it to text, or to oid; it is {value}")
-
-    return refuse
-
-
-BINARY |= {of: _no_binary(of) for of in SHOWN.values()}
+BINARY |= {of: _array_writer(of) for of in ARRAY_OF.values()}
 
 
 def _nullable(write: Callable[[Any], bytes]) -> Writer:
@@ -191,8 +166,8 @@ class Columns:
             texts = _TEXTS[style] = {of: _nullable(write) for of, write in written.items()}
         self.types = tuple(o.type for o in outputs)
         self.fields = tuple(Field(o.name, o.type.oid, o.type.typlen, *_place(o), o.modifier) for o in outputs)
-        self._texts = tuple(texts[o.type] if o.type is not BPCHAR else _padded(o) for o in outputs)
-        self._binaries = tuple(_BINARIES[o.type] if o.type is not BPCHAR else _padded(o) for o in outputs)
+        self._texts = tuple(texts.get(o.type) or _other(o) for o in outputs)
+        self._binaries = tuple(_BINARIES.get(o.type) or _other(o) for o in outputs)
 
     def writers(self, formats: tuple[int, ...]) -> tuple[Writer, ...]:
         """The writer of each column in the formats that the client has asked for. Raises 08P01 for too many of them."""
@@ -209,8 +184,14 @@ STYLES_MAX = 256
 _BINARIES = {of: _nullable(write) for of, write in BINARY.items()}
 
 
-def _padded(output: Output) -> Writer:
-    """A char is kept without its trailing blanks, and shown with them."""
+def _other(output: Output) -> Writer:
+    """A char is kept without its trailing blanks, and shown with them. What no column has keeps its format."""
+    if output.type is not BPCHAR:
+
+        def refuse(value: Any) -> bytes:
+            raise unsupported(f"another format of a value of type {output.type}", hint="cast it to text")
+
+        return _nullable(refuse)
     length = max(output.modifier - HEAD, 0)
     return _nullable(lambda value: value.ljust(length).encode())
 

@@ -29,7 +29,6 @@ from expressions.errors import (
 )
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, too_many_elements
 from expressions.typed import PyValue, parse_value
-from expressions.values.system_values import char_of
 from nodes.wire.messages import decode_text
 from nodes.wire.numerics import HEAD as NUMERIC_HEAD
 from nodes.wire.numerics import numeric_of
@@ -37,8 +36,7 @@ from nodes.wire.numerics import numeric_of
 EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 
-OID = 26
-BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
+BPCHAR, VARCHAR, NAME = 1042, 1043, 19
 
 UUID_BYTES = 16
 INTERVAL_PARTS = struct.Struct("!qii")
@@ -64,7 +62,7 @@ def values_of(
         elif len(value) > VALUE_BYTES_MAX:
             raise SqlError(PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
         elif not formats or formats[number - 1] == 0:
-            found.append(parse_value(sqltypes.parameter_type(oid, number), decode_text(value), -1, style, now))
+            found.append(parse_value(sqltypes.parameter_type(oid), decode_text(value), -1, style, now))
         elif formats[number - 1] == 1:
             found.append(_from_binary(oid, value, number))
         else:
@@ -153,10 +151,6 @@ def _jsonb(data: bytes) -> PyValue:
     return parse_text(SqlType.JSONB, decode_text(data[1:]))
 
 
-def _char(data: bytes) -> str:
-    return char_of(_byte(data))
-
-
 _byte, _int4, _int8 = _packed("!B"), _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
@@ -164,7 +158,6 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.INT2.oid: _packed("!h"),
     sqltypes.INT4.oid: _int4,
     sqltypes.INT8.oid: _int8,
-    OID: _packed("!I"),
     sqltypes.FLOAT4.oid: _double("!f"),
     sqltypes.FLOAT8.oid: _double("!d"),
     sqltypes.NUMERIC.oid: _numeric,
@@ -177,13 +170,12 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.INTERVAL.oid: _interval,
     sqltypes.JSON.oid: _json,
     sqltypes.JSONB.oid: _jsonb,
-    CHAR: _char,
     BPCHAR: lambda data: decode_text(data).rstrip(" "),
 } | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
 
 
 ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {
-    1014: BPCHAR, 1002: CHAR,
+    1014: BPCHAR,
 }  # fmt: skip
 """The type of an array's elements, by that of the array."""
 
@@ -231,20 +223,18 @@ def _elements(data: bytes, count: int, read: Callable[[bytes], PyValue], place: 
 
 
 BINARY |= {oid: _array_of(element) for oid, element in ELEMENT_OIDS.items()}
-BINARY |= dict.fromkeys((sqltypes.REGCLASS.oid, sqltypes.REGTYPE.oid), _packed("!I"))
 
 
 def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
     read = BINARY.get(oid)
     if read is None:
-        of = sqltypes.parameter_type(oid, number)
-        raise unsupported(f"the binary format of parameter ${number} ({of})", hint="send it as text")
+        return data  # it goes to the store as it came
     try:
         return read(data)
     except BadValue as bad:
         raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
     except OverflowError:
-        of = sqltypes.parameter_type(oid, number)
+        of = sqltypes.parameter_type(oid)
         raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
     except (struct.error, KeyError, ValueError):
         raise SqlError(INVALID_BINARY, f"incorrect binary data format in bind parameter {number}") from None

@@ -107,7 +107,7 @@ class SessionCalls:
         now, style = self.block.now, self.variables.style
         values = values_of(portal.oids, portal.values, portal.formats, style, now)
         context = Context(values, now, self.known, style, portal.result_formats)
-        types = [parameter_type(oid, number) for number, oid in enumerate(portal.oids, start=1)]
+        types = [parameter_type(oid) for oid in portal.oids]
         arguments = self._arguments(statement, Parameters(types, count_max=len(values)), context, portal)
         given = await arguments.texts(await self._types(statement, arguments))
         texts = [text if text is None else text.decode() for text in given]

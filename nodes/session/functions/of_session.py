@@ -49,7 +49,7 @@ def prepared_rows(prepared: Iterable[tuple[str, Prepared]]) -> list[dict[str, An
 
 
 def _types(oids: Iterable[int]) -> list[str]:
-    return [str(parameter_type(oid, number)) for number, oid in enumerate(oids, start=1)]
+    return [str(parameter_type(oid)) for oid in oids]
 
 
 def setting_rows(settings: Iterable[SettingRow]) -> list[dict[str, Any]]:

@@ -13,5 +13,6 @@ joins        conditions that say which keys are read
 others       the tables beside the one that is written
 questions    the queries by which the store says what types a statement has
 typed        SQL around values, and rows of a node as a table
+array_parts  arrays with elements and slices assigned
 row_texts    the queries by which PostgreSQL computes rows
 """

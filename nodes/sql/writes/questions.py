@@ -240,7 +240,7 @@ class Questions(SourceText):
             raise Undescribed(place, tuple(oids), clauses)
         for number in sorted(named):
             if self.asked.parameters.type_of(number) is UNKNOWN:
-                self.asked.parameters.settle(number, parameter_type(found.parameters[number - 1], number))
+                self.asked.parameters.settle(number, parameter_type(found.parameters[number - 1]))
         scans = tuple(use.scan for use in place.uses)
         at = whole.targets[0] if whole.targets else -1
         written = next((scan for scan in scans if scan.place == (at,)), None)

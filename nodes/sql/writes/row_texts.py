@@ -22,7 +22,6 @@ from catalog.text.sql_names import quoted
 from expressions.errors import unsupported
 from expressions.sqltypes import BOOL, INT4, OF_SQL_TYPE, Type
 from expressions.typed import ColumnRef, Expr, Literal, Parameter, is_simple, lazy_call
-from expressions.values import array_parts
 from nodes.sql.admission import nodes_in
 from nodes.sql.conditions.predicates import VALUES_MAX
 from nodes.sql.plans import (
@@ -40,6 +39,7 @@ from nodes.sql.plans import (
 )
 from nodes.sql.readable import ROW_ID, InPlace
 from nodes.sql.statements import Statement
+from nodes.sql.writes import array_parts
 from nodes.sql.writes.joins import conditions_in
 from nodes.sql.writes.others import named_in
 from nodes.sql.writes.pieces import ACTIONS, PartOfArray, Piece, Pieces, SetTo, assembled, listed

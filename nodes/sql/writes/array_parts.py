@@ -1,4 +1,4 @@
-"""Arrays out of their elements, and with other elements and slices assigned.
+"""Arrays with other elements and slices assigned.
 
 An array counts from 1, so an assignment that would make one that does not is refused by name.
 """
@@ -19,11 +19,6 @@ BOTH_BOUNDS = "array slice subscript must provide both boundaries"
 OF_EMPTY = "When assigning to a slice of an empty array value, slice boundaries must be fully specified."
 BACKWARDS = "upper bound cannot be less than lower bound"
 TOO_SMALL = "source array too small"
-
-
-def made(_: Any, *thunks: Callable[[], Any]) -> Items:
-    """ARRAY[..]."""
-    return bounded(tuple(thunk() for thunk in thunks))
 
 
 def bounded(items: Items) -> Items:
