@@ -21,9 +21,8 @@ starts it again. No other module calls the parser or its lexer.
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import postgast
@@ -272,19 +271,6 @@ def _after_comment(sql: str, place: int) -> int:
         if edge[0] == "/*" and (run := _RUN.match(sql, edge.start())) is not None and "/*" in run[0][2:]:
             raise _long_run(sql, edge.start())
     raise SqlError(SYNTAX_ERROR, "unterminated /* comment", len(sql[:place].encode()))
-
-
-@lru_cache(maxsize=1024)
-def keywords() -> Iterator[tuple[str, str]]:
-    """The grammar's words, and PostgreSQL's letter for what else each may be: U any name, C not of a function or type,
-    T of these alone, R none."""
-    letters = {
-        pb.UNRESERVED_KEYWORD: "U", pb.COL_NAME_KEYWORD: "C", pb.TYPE_FUNC_NAME_KEYWORD: "T", pb.RESERVED_KEYWORD: "R",
-    }  # fmt: skip
-    for name in sorted(token.lower().removesuffix("_p") for token in pb.Token.keys()):  # noqa: SIM118 - no mapping
-        kinds = [token.keyword_kind for token in postgast.scan(name).tokens] if name.isidentifier() else []
-        if len(kinds) == 1 and kinds[0] in letters:
-            yield name, letters[kinds[0]]
 
 
 def is_reserved(name: str) -> bool:

@@ -328,7 +328,7 @@ def _id_of(scope: Scope, names: list[str]) -> int:
 def typed(node: Node, scope: Scope, what: str, *, is_known: bool = True) -> Expr:
     """The expression of a node, for the use that `what` names; `is_known`: with a type. Raises `SqlError`."""
     refuse_queries(node, what)
-    analyzer = Analyzer({}, Parameters(count_max=0))
+    analyzer = Analyzer(Parameters(count_max=0))
     try:
         expr = analyzer.expr(node, scope)
         return analyzer.known(expr) if is_known else expr
@@ -358,7 +358,7 @@ def _refuse_all(expr: Expr, what: str) -> None:
 
 def _refuse_type(expr: Expr, target: Type, what: str) -> None:
     try:
-        Analyzer({}).coerce(expr, target, assignment=target is not OF_SQL_TYPE[SqlType.BOOLEAN])
+        Analyzer().coerce(expr, target, assignment=target is not OF_SQL_TYPE[SqlType.BOOLEAN])
     except SqlError as error:
         message = f"{what} must be of type {target}, not of type {expr.type}"
         raise SqlError(DATATYPE_MISMATCH, message, error.offset, hint="write a cast") from None

@@ -129,12 +129,6 @@ class Session(Protocol):
 
     def current_setting(self, name: str, *, missing_ok: bool) -> str | None: ...
 
-    def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
-        """Change a setting; what it is then."""
-
-    def rows_of(self, relation: str) -> "list[dict[str, Any]] | None":
-        """The rows of a relation about the session itself; None for any other."""
-
 
 class NoSession:
     """For what is computed for no session: nothing there may ask for one."""
@@ -144,12 +138,6 @@ class NoSession:
 
     def current_setting(self, name: str, *, missing_ok: bool) -> str | None:
         raise LookupError(f"no session has a setting {name} here")
-
-    def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
-        raise LookupError(f"no session has a setting {name} here")
-
-    def rows_of(self, relation: str) -> "list[dict[str, Any]] | None":
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,14 @@ Types are found as PostgreSQL finds them, from the leaves up (`expressions.analy
 an expression is not understood, or wrong: the caller asks PostgreSQL which, where there is one.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from catalog.descriptor import Descriptor
 from expressions.analysis.building import Parameters
 from expressions.analysis.casts import Casts
-from expressions.analysis.scopes import Scan, Scope
+from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import is_row, location_of, number_literal, operator_name
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
@@ -39,9 +37,7 @@ PARTS_MAX = 100_000
 class Analyzer(Casts):
     """The analysis of expressions of one row."""
 
-    catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)
-    scans: list[Scan] = field(default_factory=list)
     style: TimeStyle = PLAIN
     _depth: int = 0
 

@@ -31,7 +31,6 @@ from expressions.sqltypes import (
     INTEGERS,
     INTERVAL,
     JSONB,
-    MOMENTS,
     NAME,
     NUMERIC,
     OF_A_LENGTH,
@@ -44,7 +43,6 @@ from expressions.sqltypes import (
 )
 from expressions.typed import (
     Call,
-    ColumnRef,
     Context,
     Expr,
     Literal,
@@ -170,58 +168,16 @@ class Builder:
         return [self.coerce(e, of) for e in exprs], of
 
     def of_length(self, expr: Expr, length: int | None, *, is_explicit: bool, offset: int = -1) -> Expr:
-        """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment.
-
-        A numeric of this precision and scale: rounded by both, refused (22003) where it has no room. A time or
-        timestamp of so many digits: rounded by both. A whole number of so many bytes: refused (22003).
-        """
+        """A value of a type of this length, or precision: see `arithmetic.fit_of`."""
         of = expr.type
-        if length is not None and of in INTEGERS:
-            return self._of_bytes(expr, length)
-        if length is not None and of.element in OF_A_LENGTH:
-            return self._elements_of_length(expr, length, is_explicit=is_explicit, offset=offset)
-        if length is None or of not in OF_A_LENGTH:
+        if length is None or (of not in INTEGERS and (of.element or of) not in OF_A_LENGTH):
             return expr
-        modifier = modifier_of_length(of, length)
-        if of is NUMERIC or of in MOMENTS:
-            assert of.sql_type is not None
-            fit = arithmetic.fit_of(of.sql_type, length)
-            call = Call(f"fit to {length}", (expr,), of, fit, offset=offset, modifier=modifier)
-            if isinstance(expr, Literal) and not is_explicit:
-                return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
-            return call
         assert of.sql_type is not None
-        compute = arithmetic.cut_to(length, of.sql_type, is_explicit=is_explicit)
-        name = f"{'cut' if is_explicit else 'fit'} to {length}"
-        call = Call(name, (expr,), of, compute, offset=offset, modifier=modifier)
+        fit = arithmetic.fit_of(of.sql_type, length, is_explicit=is_explicit)
+        name = f"{'cut' if is_explicit and (of.element or of) in TEXTUAL else 'fit'} to {length}"
+        call = Call(name, (expr,), of, fit, offset=offset, modifier=modifier_of_length(of, length))
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
-        return call
-
-    def _of_bytes(self, expr: Expr, length: int) -> Expr:
-        of = expr.type.sql_type
-        assert of is not None
-        call = Call(f"fit to {length}", (expr,), expr.type, arithmetic.fit_to(length, of))
-        if isinstance(expr, Literal):
-            return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
-        return call
-
-    def _elements_of_length(self, expr: Expr, length: int, *, is_explicit: bool, offset: int) -> Expr:
-        """An array whose elements are fitted one by one."""
-        element = expr.type.element
-        assert element is not None
-        each = self.of_length(ColumnRef("e", element, "e"), length, is_explicit=is_explicit, offset=offset)
-        assert isinstance(each, Call)
-        fit = each.compute
-        assert fit is not None
-
-        def compute(items: Any) -> Any:
-            return tuple(None if item is None else fit(item) for item in items)
-
-        modifier = modifier_of_length(expr.type, length)
-        call = Call(f"{each.name} each", (expr,), expr.type, compute, offset=offset, modifier=modifier)
-        if isinstance(expr, Literal) and not is_explicit:
-            return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call
 
     # -- operators and functions ---------------------------------------------------------------------------------

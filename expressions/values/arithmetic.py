@@ -14,7 +14,7 @@ from catalog.values.documents import Jsonb
 from catalog.values.types import (
     DOCUMENTS,
     MOMENTS,
-    WHOLE,
+    TEXTS,
     BadValue,
     InvalidDatetime,
     SqlType,
@@ -26,7 +26,6 @@ from expressions.dates.reading import NeedsNow, read, read_time
 from expressions.dates.zones import PLAIN
 from expressions.errors import (
     DIVISION_BY_ZERO,
-    NULL_NOT_ALLOWED,
     NUMBER_OUT_OF_RANGE,
     SqlError,
 )
@@ -308,15 +307,6 @@ def current_setting(context: Any, name: Callable[[], Any], missing_ok: Callable[
     return context.session.current_setting(wanted, missing_ok=is_optional)
 
 
-def set_config(context: Any, name: Callable[[], Any], value: Callable[[], Any], is_local: Callable[[], Any]) -> str:
-    """A value of NULL is the default; IS_LOCAL of NULL is false."""
-    wanted = name()
-    if wanted is None:
-        raise SqlError(NULL_NOT_ALLOWED, "SET requires parameter name")
-    changed: str = context.session.set_config(wanted, value(), is_local=bool(is_local()))
-    return changed
-
-
 # Casts: one value in, one out.
 
 
@@ -354,59 +344,34 @@ def _date_in_words(of: SqlType, text: str) -> Any:
         raise SqlError(InvalidDatetime.sqlstate, f'"{text}" is another time in each transaction') from None
 
 
-def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
-    """The length of a varchar or char: an explicit cast cuts what is too long, an assignment nothing but blanks.
+def fit_of(of: SqlType, length: int | None, *, is_explicit: bool = False) -> Compute | None:
+    """The function that gives a value its length, or precision; None: it has none.
 
-    No blank is left at the end of a char: it has as many as its type shows.
+    An explicit cast cuts a text that is too long. An assignment cuts nothing but blanks, and refuses it. A number is
+    rounded, refused when it has too many digits before the point, or bytes; a time is rounded, too.
     """
+    if length is None:
+        return None
+    if of.element is not None:
+        fit = fit_of(of.element, length, is_explicit=is_explicit)
+        assert fit is not None
+        return lambda items: tuple(None if item is None else fit(item) for item in items)
+    is_text = of in TEXTS
 
-    def cut(text: str) -> Any:
+    def fitting(value: Any) -> Any:
         try:
-            kept = text[:length] if is_explicit else fitted(of, length, text)
+            kept = value[:length] if is_text and is_explicit else fitted(of, length, value)
         except BadValue as bad:
             raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
         return kept.rstrip(" ") if of is SqlType.CHAR and isinstance(kept, str) else kept
 
-    return cut
-
-
-def fit_of(of: SqlType, length: int | None) -> Compute | None:
-    """The function by which an assignment gives a value its length, or precision; None: it has none."""
-    if length is None:
-        return None
-    if of.element is not None:
-        fit = fit_of(of.element, length)
-        assert fit is not None
-        return lambda items: tuple(None if item is None else fit(item) for item in items)
-    if of is SqlType.NUMERIC or of in MOMENTS or of in WHOLE:
-        return fit_to(length, of)
-    return cut_to(length, of, is_explicit=False)
-
-
-def fit_to(length: int, of: SqlType = SqlType.NUMERIC) -> Compute:
-    """A number as numeric(precision, scale) takes it: rounded, refused when it has too many digits before the point.
-
-    A time or timestamp as one of so many digits takes it: rounded, refused when it would leave the year 9999. A whole
-    number as one of so many bytes takes it: refused when it has more.
-    """
-
-    def fit(value: Decimal | int | dt.datetime | dt.timedelta) -> Any:
-        try:
-            return fitted(of, length, value)
-        except BadValue as error:
-            raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
-
-    return fit
+    return fitting
 
 
 def text_of(of: SqlType) -> Compute:
     if of is SqlType.BOOLEAN:
         return lambda value: "true" if value else "false"
     return lambda value: to_text(of, value)
-
-
-def t_or_f(value: bool) -> str:
-    return "t" if value else "f"
 
 
 def utc(value: dt.datetime) -> dt.datetime:

@@ -106,7 +106,7 @@ class Arguments:
 
     def _local(self, node: Node, of: Type | None) -> Expr | None:
         """An argument, of a type if it is given; None where the store has to be asked."""
-        analyzer = Analyzer({}, self.parameters, style=self.context.style)
+        analyzer = Analyzer(self.parameters, style=self.context.style)
         try:
             expr = analyzer.expr(node, Scope())
             found = expr if of is None else analyzer.coerce(expr, of, assignment=True)

@@ -48,7 +48,7 @@ def one_table(select: Node, tables: Mapping[str, Descriptor], parameters: Parame
     if select.HasField("where_clause"):
         if any(node.DESCRIPTOR.name == "SubLink" for node in nodes_in(select.where_clause)):
             raise unsupported("a query of more than one table")
-        where = Analyzer(tables, parameters, style=style).condition(select.where_clause, scope, "WHERE")
+        where = Analyzer(parameters, style=style).condition(select.where_clause, scope, "WHERE")
         scan.conditions += conjuncts(where)
     if not is_of_columns(select):
         return SelectPlan(scan, where, (), Columns())

@@ -188,7 +188,7 @@ def followed(
     style: TimeStyle = PLAIN,
 ) -> Followed:
     """Finds the meaning of the names of a SELECT. Raises `SqlError` for a relation that is not there."""
-    analyzer = Analyzer(tables, parameters or Parameters(), style=style)
+    analyzer = Analyzer(parameters or Parameters(), style=style)
     walk_ = _Walk(analyzer, {name: Named(table) for name, table in tables.items()}, views)
     columns = walk_.query(select, None, {}).columns
     return Followed(walk_.scans, columns, walk_.refusals, walk_.read, frozenset(walk_.loose))
@@ -197,7 +197,7 @@ def followed(
 def literals_of(view: ViewInUse, style: TimeStyle) -> list[tuple[int, int, str]]:
     """Constants in the query of a view that `style` reads otherwise than its maker: where they stand, and in UTC."""
     definition = view.definition
-    walk_ = _Walk(Analyzer({}, Parameters()), {}, {})
+    walk_ = _Walk(Analyzer(Parameters()), {}, {})
     with reading(style_of(definition), style) as read:
         walk_.within(view, 0)
     return respelled(definition.query, read)

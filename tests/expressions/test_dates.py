@@ -84,7 +84,7 @@ def test_a_name_is_no_longer_than_postgresql_takes_one() -> None:
 
 
 def test_a_literal_that_means_now_is_worked_out_by_each_transaction() -> None:
-    analyzer = Analyzer({}, Parameters(), style=time_style("Asia/Tokyo", "MDY"))
+    analyzer = Analyzer(Parameters(), style=time_style("Asia/Tokyo", "MDY"))
     expr = analyzer.expr(parsed("date 'today'"), Scope())
     assert not isinstance(expr, Literal)
     assert evaluate(expr, {}, Context((), NOON)) == dt.date(2024, 7, 2)

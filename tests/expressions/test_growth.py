@@ -13,7 +13,7 @@ from expressions.typed import Context, Expr, evaluate
 
 
 def analysed(text: str) -> Expr:
-    analyzer = Analyzer({})
+    analyzer = Analyzer()
     return analyzer.known(analyzer.expr(parsed(text), Scope()))
 
 

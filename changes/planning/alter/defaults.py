@@ -120,7 +120,7 @@ def _typed(sql_type: SqlType, sql: Sql, column: str) -> Expr | None:
             return None
         raise
     try:
-        return Analyzer({}).coerce(expr, OF_SQL_TYPE[sql_type], assignment=True)
+        return Analyzer().coerce(expr, OF_SQL_TYPE[sql_type], assignment=True)
     except SqlError as error:
         if expr.type is UNKNOWN:
             raise

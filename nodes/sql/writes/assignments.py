@@ -81,7 +81,7 @@ class Assignments:
     def begin(self) -> None:
         """Understand expressions from here on with the types of parameters that are known now."""
         known = Parameters(list(self.parameters.types), self.parameters.count_max)
-        self.analyzer = Analyzer(self.catalog, known, style=self.style)
+        self.analyzer = Analyzer(known, style=self.style)
 
     def settle(self) -> None:
         """All was understood here: parameters have the types that were found."""
