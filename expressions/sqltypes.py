@@ -107,7 +107,7 @@ _ELEMENTS = {"bpchar": TEXT}
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
     26: OID, 19: NAME,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
-    1014: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
+    1014: ARRAY_OF[TEXT],
 }  # fmt: skip
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
 
