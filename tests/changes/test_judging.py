@@ -187,7 +187,7 @@ def test_a_default_without_a_value_is_refused() -> None:
 @pytest.mark.parametrize(
     ("default", "sqlstate", "message"),
     [
-        ("|md5('x')", "42804", 'column "made" is of type date but default expression is of type text'),
+        ("md5('x')", "42804", 'column "made" is of type date but default expression is of type text'),
         ("|to_date('x')", "42883", "function to_date(unknown) does not exist"),
         ("now() + interval |'x'", "22007", 'invalid input syntax for type interval: "x"'),
         ("|max(current_date)", "42803", "aggregate functions are not allowed in DEFAULT expressions"),
