@@ -19,7 +19,7 @@ from nodes.context import Environment
 from nodes.copy.options import options_of, wants_binary
 from nodes.execution import portions
 from nodes.execution.describing import fields_of
-from nodes.execution.ways import table_of, way_of
+from nodes.execution.ways import way_of
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.copying import TO, copy_out
@@ -212,7 +212,7 @@ class Paths:
         return kept_sql(query) if self.is_everything(use.scan.number) and is_searched(use.scan) else query
 
     def _rows(self, use: Use, columns: Mapping[str, Column], given: Given) -> str:
-        version, table = use.scan.descriptor, table_of(self.env, use.scan)
+        version, table = use.scan.descriptor, self.env.table(use.scan.descriptor)
         way, lookup = self.ways[use.scan.number], self.lookups.get(use.scan.number)
         if lookup is not None:
             is_sharded = way.index is None and lookup.index is None

@@ -66,10 +66,6 @@ class Table:
         is_long = len(self.start) + len(found) + pairs.COLUMN.size > pairs.KEY_BYTES_MAX
         return None if is_long else (self.start + found, self.home(found)[0])
 
-    def only_home(self, row_keys: Sequence[bytes]) -> int | None:
-        """The one storage of a single row; None when there are others, or its key alone does not say."""
-        return self.home(row_keys[0])[0] if len(row_keys) == 1 and self._is_home_known else None
-
     def pair_columns(self, wanted: Iterable[ColumnId] | None = None) -> list[ColumnId]:
         """The column ids of the pairs to read: existence, and the wanted columns (None: all the row may have)."""
         if wanted is None:

@@ -4,12 +4,7 @@ from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.context import Environment
 from nodes.execution.fairness import in_thread
-from nodes.execution.pages import Table
 from nodes.sql.conditions.access_paths import Access, access, point
-
-
-def table_of(env: Environment, scan: Scan) -> Table:
-    return env.table(scan.descriptor)
 
 
 def access_of(env: Environment, scan: Scan, context: Context) -> Access:

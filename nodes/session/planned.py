@@ -25,7 +25,6 @@ from nodes.execution.point_read import PointRead
 from nodes.execution.writing import dml
 from nodes.execution.writing.computing import computing_of
 from nodes.execution.writing.copy_from import copy_from
-from nodes.execution.writing.several import several
 from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -243,7 +242,7 @@ class PlannedStatements:
         if portal.data is None:
             if isinstance(plan, SeveralPlan):
                 assert texts is not None
-                return await several(self.env, transaction, plan, context, computing, texts)
+                return await dml.several(self.env, transaction, plan, context, computing, texts)
             return await dml.perform(self.env, transaction, plan, context, computing, commit=commit)
         assert isinstance(plan, InsertPlan)
         return await copy_from(self.env, transaction, plan, context, portal.data, self.client.notice, computing)

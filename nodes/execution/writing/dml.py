@@ -1,30 +1,54 @@
-"""INSERT, UPDATE and DELETE, each from its plan to the store.
+"""INSERT, UPDATE, DELETE and MERGE, each from its plan to the store, with RETURNING, and several of them in a WITH.
 
     INSERT    inserted_rows    values, numbers, defaults; upsert for ON CONFLICT
-    UPDATE    target_rows      which rows, and the values they get; unread by key alone
-    DELETE    target_rows      which rows; unread by key alone
+    UPDATE    target_rows      which rows, and the values they get; point_write by key alone
+    DELETE    target_rows      which rows; point_write by key alone
     MERGE     merged_rows      which rows, and what is done with each
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
 pinned (`write_context`), and `writer` sends it; foreign keys are checked last (`nodes.foreign_keys.checks`).
+
+All parts of a WITH see the rows as they were before any of them has written:
+
+    WITH gone AS (DELETE FROM a .. RETURNING *) INSERT INTO b SELECT * FROM gone
+
+    read     a: the rows to delete, which are `gone`      b: the rows to insert
+    write    a, then b
 """
 
-from expressions.typed import Context
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from catalog.elements import ColumnId
+from expressions.typed import Context, PyValue, evaluate
 from nodes.context import Environment
+from nodes.execution.fairness import are_long, in_thread
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.merged_rows import merged_rows
-from nodes.execution.writing.returned import returned
+from nodes.execution.writing.point_write import PointWrite
 from nodes.execution.writing.target_rows import Match, matching
-from nodes.execution.writing.unread import write_unread
 from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
-from nodes.foreign_keys.checks import write
+from nodes.foreign_keys.checks import write, write_all
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, UpdatePlan, WritingPlan
+from nodes.sql.plans import (
+    DeletePlan,
+    InsertPlan,
+    MergePlan,
+    QueryPlan,
+    Returning,
+    SeveralPlan,
+    UpdatePlan,
+    WritingPlan,
+)
+from nodes.sql.writes.row_texts import SeveralTexts, Texts, of_part
 from nodes.store.transaction import Transaction
-from nodes.wire.results import Result
+from nodes.wire.columns import Writer
+from nodes.wire.results import Result, Row
+from storage import encoding
 from storage.pairs import StoredRow
 
 
@@ -38,17 +62,104 @@ async def perform(
     commit: bool,
 ) -> Result:
     """Do a statement: by its key alone where nothing of the row is needed, else with its rows in hand."""
-    if isinstance(plan, UpdatePlan | DeletePlan):
-        unread = await write_unread(env, transaction, plan, context, commit=commit)
-        if unread is not None:
-            word = "UPDATE" if isinstance(plan, UpdatePlan) else "DELETE"
-            return Result(f"{word} {unread}", has_written=True)
+    if isinstance(plan, UpdatePlan | DeletePlan) and transaction.trace is None and not context.is_long:
+        way = PointWrite.of(env, plan)
+        result = None if way is None else await way.perform(transaction, context, commit=commit)
+        if result is not None:
+            return result
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), computing)
-        return await _done(work, plan, commit=commit)
+        result = await answer_of(work, plan)
+        await write(work, commit=commit)
+        return result
 
 
-async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values]]:
+async def several(
+    env: Environment,
+    transaction: Transaction,
+    plan: SeveralPlan,
+    context: Context,
+    computing: Computing,
+    texts: SeveralTexts,
+) -> Result:
+    """Do a statement with others in its WITH, each once, whether anybody reads what it returns or not.
+
+    Its transaction goes on.
+    """
+    works: list[Writing] = []
+    given: dict[str, list[list[bytes]]] = {}
+    with HeldRows(env.rows) as held:
+
+        def work_for(part: WritingPlan, asks: Texts) -> Writing:
+            own = replace(computing, texts=asks, given=dict(given))
+            works.append(Writing(env, transaction, part.descriptor, context, held, enforced_by(part), own))
+            return works[-1]
+
+        for part, asks in zip(plan.parts, texts.parts, strict=True):
+            work = work_for(part.plan, asks)
+            _, rows = await _found_rows(work, part.plan)
+            if part.plan.returning is not None:
+                values = [one async for one in _returned(work, part.plan.returning, rows)]
+                held.take(sum(map(bytes_of, values)))
+                given[part.name] = [
+                    [encoding.encode_value(one.type, row[one.number]) for row in values] for one in of_part(part)
+                ]
+        if isinstance(plan.main, QueryPlan):
+            own = replace(computing, texts=texts.main, given=given)
+            result = await _asked(transaction, plan.main, context, own, held)
+        else:
+            result = await answer_of(work_for(plan.main, texts.main), plan.main)
+        await write_all(works)
+    return result
+
+
+async def _asked(
+    transaction: Transaction, plan: QueryPlan, context: Context, computing: Computing, held: HeldRows
+) -> Result:
+    """All rows of the query, before anything is written."""
+    assert computing.texts.rows is not None
+    rows, before, writers = list[Row](), held.held, plan.columns.writers(context.formats)
+    async for some in computing.answers(transaction, context, computing.texts.rows):
+        rows += [[write(value) for write, value in zip(writers, row, strict=True)] for row in some]
+        held.take(sum(map(bytes_of, rows[len(rows) - len(some) :])))
+    return Result("SELECT", plan.columns.fields, rows, bytes_held=held.held - before, has_written=True)
+
+
+async def answer_of(work: Writing, plan: WritingPlan) -> Result:
+    """Find what a statement does; its answer, once the store has done it."""
+    tag, rows = await _found_rows(work, plan)
+    if plan.returning is None:
+        return Result(f"{tag} {len(rows)}", has_written=True)
+    columns, answers, before = plan.returning.columns, list[Row](), work.held.held
+    writers = columns.writers(work.context.formats)
+    async for values in _returned(work, plan.returning, rows):
+        written = partial(_written, writers, values)
+        answers.append(await in_thread(written) if are_long(values) else written())
+        work.held.take(bytes_of(answers[-1]))
+        await work.turns.give()
+    size = work.held.held - before
+    return Result(f"{tag} {len(rows)}", columns.fields, answers, bytes_held=size, has_written=True)
+
+
+def _written(writers: Sequence[Writer], values: Sequence[PyValue]) -> Row:
+    return [write(value) for write, value in zip(writers, values, strict=True)]
+
+
+async def _returned(
+    work: Writing, returning: Returning, rows: Sequence[Mapping[ColumnId, PyValue]]
+) -> AsyncIterator[Sequence[PyValue]]:
+    """The values of RETURNING, row by row: PostgreSQL computes what is not plain, of the rows as they will be."""
+    text = work.texts.returned
+    if text is None:
+        for row in rows:
+            yield [evaluate(shown, row, work.context) for shown in returning.plain or ()]
+        return
+    async for some in work.asks.of_rows(work.transaction, work.context, text, rows):
+        for computed in some:
+            yield computed
+
+
+async def _found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values]]:
     """Find what a statement does, and do nothing yet: its tag, and its rows."""
     match plan:
         case InsertPlan():
@@ -90,12 +201,3 @@ def _change(plan: UpdatePlan, one: Match) -> tuple[StoredRow, Values, Values]:
     """The row as it is, what it gets, and its values then."""
     assigned = dict(zip(plan.assignments, one.computed, strict=True))
     return one.old, assigned, one.values | assigned
-
-
-async def _done(work: Writing, plan: WritingPlan, *, commit: bool) -> Result:
-    """Do a statement; its answer, once the store has done it."""
-    tag, rows = await found_rows(work, plan)
-    answers, size = await returned(work, plan.returning, rows)
-    await write(work, commit=commit)
-    fields = None if plan.returning is None else plan.returning.columns.fields
-    return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size, has_written=True)

@@ -42,15 +42,10 @@ async def complete(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[V
 async def _asked_rows(work: Writing, plan: InsertPlan, text: Text) -> list[Values]:
     """The rows that PostgreSQL computes: of a query, or of VALUES."""
     rows, fitted = list[Values](), fitting(plan.columns)
-    async for answers in work.asks.answers(work.transaction, work.context, text):
-        for answer in answers:
-            given = plan.rows[len(rows)] if plan.source is None else answer
-            values = zip(plan.columns, fitted(answer), given, strict=True)
-            rows.append({c.id: value for c, value, expr in values if expr is not None or plan.source is not None})
-            work.held.take(bytes_of(answer))
-        if len(rows) > ROWS_MAX:
-            raise too_many("INSERT")
-        await work.turns.give()
+    async for answer in work.asked(text, "INSERT"):
+        given = plan.rows[len(rows)] if plan.source is None else answer
+        values = zip(plan.columns, fitted(answer), given, strict=True)
+        rows.append({c.id: value for c, value, expr in values if expr is not None or plan.source is not None})
     return rows
 
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.typed import PyValue
-from nodes.execution.held_rows import bytes_of
 from nodes.execution.writing.computing import fitting
 from nodes.execution.writing.inserted_rows import complete
 from nodes.execution.writing.target_rows import rows_by_key
-from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import MergeAction, MergePlan
 from nodes.sql.writes.assignments import ACTION
 from storage import encoding
@@ -62,24 +61,19 @@ async def _found(work: Writing, plan: MergePlan) -> list[Found]:
         starts.append(starts[-1] + len(action.columns))
     text = work.texts.rows
     assert text is not None
-    async for rows in work.asks.answers(work.transaction, work.context, text):
-        for row in rows:
-            number = row[0]
-            assert isinstance(number, int)
-            action, key = plan.actions[number], b""
-            if action.word != "INSERT":
-                pairs = zip(keys, row[1:], strict=False)
-                key = b"".join(encoding.encode(column.type, value) for column, value in pairs)
-                if key in changed:
-                    message = "MERGE command cannot affect row a second time"
-                    hint = "Ensure that not more than one source row matches any one target row."
-                    raise SqlError(CARDINALITY_VIOLATION, message, hint=hint)
-                changed.add(key)
-            fitted = fitting([work.descriptor.column(c) for c in action.columns])
-            values = dict(zip(action.columns, fitted(row[starts[number] : starts[number + 1]]), strict=True))
-            found.append((action, key, values, row[starts[-1] :]))
-            work.held.take(len(key) + bytes_of(row))
-            await work.turns.give()
-        if len(found) > ROWS_MAX:
-            raise too_many("MERGE")
+    async for row in work.asked(text, "MERGE"):
+        number = row[0]
+        assert isinstance(number, int)
+        action, key = plan.actions[number], b""
+        if action.word != "INSERT":
+            pairs = zip(keys, row[1:], strict=False)
+            key = b"".join(encoding.encode(column.type, value) for column, value in pairs)
+            if key in changed:
+                message = "MERGE command cannot affect row a second time"
+                hint = "Ensure that not more than one source row matches any one target row."
+                raise SqlError(CARDINALITY_VIOLATION, message, hint=hint)
+            changed.add(key)
+        fitted = fitting([work.descriptor.column(c) for c in action.columns])
+        values = dict(zip(action.columns, fitted(row[starts[number] : starts[number + 1]]), strict=True))
+        found.append((action, key, values, row[starts[-1] :]))
     return found

@@ -22,7 +22,7 @@ from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
 from nodes.execution.point_read import ROW_END, all_computed, sets
 from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long, refuse_long
-from nodes.execution.writing.unread import is_about_one_row, is_key_alone
+from nodes.execution.writing.point_write import is_about_one_row, is_key_alone
 from nodes.execution.writing.writer import commands_of
 from nodes.sql.plans import DeletePlan, Plan, Returning, UpdatePlan
 from nodes.sql.writes.row_rules import Rules

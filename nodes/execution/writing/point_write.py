@@ -1,12 +1,15 @@
-"""UPDATE and DELETE of one row by its key, INSERT of some, compiled for a plan: the faster twin of `dml` and `unread`.
+"""UPDATE and DELETE of one row by its key, INSERT of some, compiled for a plan: one command, nothing read first.
 
-    parameters -> K(r) and values -> its storage -> one command, with which COMMIT goes -> whether there was a row
+    parameters -> K(r) and values -> its storage -> one command, with which COMMIT can go -> whether there was a row
+
+    UPDATE t SET score = 7 WHERE id = 1      the pair of score is put if row 1 exists
+    DELETE FROM t WHERE id = 1               all its pairs are removed
 
 All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Compiled
 is what needs nothing but its rows' places, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
 INSERT where there is no unique index, whose entries lie elsewhere, and no foreign key. Whatever has no value, breaks a
-rule, is too long or takes longer than a turn is left to the general way, which says why. Tests hold the commands of
-both against each other.
+rule, is too long or takes longer than a turn is left to `dml`, which says why. Tests hold the commands against the
+operations of `storage.mutations`.
 """
 
 import functools
@@ -16,18 +19,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column
+from catalog.elements import Column, ColumnId, State
 from expressions.errors import SqlError
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT
-from expressions.typed import Context, Expr, Literal, PyValue
+from expressions.typed import Context, Expr, Literal, PyValue, is_constant, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import Turns
-from nodes.execution.point_read import ROW_END, all_computed
+from nodes.execution.point_read import ROW_END, all_computed, sets
 from nodes.execution.row_codec import refuse_long
-from nodes.execution.writing.unread import is_at_rest, needs_no_row
 from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
+from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
 from nodes.store.pipeline import Command, binary, bytea_array, int8
 from nodes.store.refusals import Refused
@@ -38,6 +41,7 @@ from storage.asking import asks
 from storage.buckets import CUSTOM
 from storage.mutations import Act
 from storage.pairs import COLUMN, EMPTY, CannotDerive, StoredRow, index_entry, stored_key
+from storage.reads import reads
 from storage.statements import REFUSABLE, act_sql, columns_of, lookup, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
@@ -83,8 +87,8 @@ class PointWrite:
                 return None
         return None if ask is None else cls(env, plan.descriptor, tag, ask)
 
-    async def perform(self, transaction: Transaction, context: Context) -> Result | None:
-        """Do it and commit. None when it is not to be done this way, and nothing was done.
+    async def perform(self, transaction: Transaction, context: Context, *, commit: bool = True) -> Result | None:
+        """Do it. None when it is not to be done this way, and nothing was done.
 
         Raises 23505, `Ambiguous` where one of several rows was there, and what a transaction raises.
         """
@@ -96,13 +100,56 @@ class PointWrite:
             return None
         transaction.note_written()
         try:
-            (result,) = await transaction.run([question.command], commit=True, returns_xid=True, only=question.storage)
+            only = question.storage
+            (result,) = await transaction.run([question.command], commit=commit, returns_xid=True, only=only)
         except Refused as refused:
             if len(question.existences) > 1:
                 raise Ambiguous from refused
             raise Duplicate(self.descriptor, question.existences) from refused
         count = len(question.existences) if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
         return Result(f"{self.tag} {count}", has_written=True)
+
+
+def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if the key and what is assigned say all there is to write."""
+    descriptor = plan.descriptor
+    if plan.returning is not None or not is_about_one_row(plan) or not is_key_alone(plan):
+        return False
+    if isinstance(plan, DeletePlan):
+        return not descriptor.indexes
+    is_alone = descriptor.fact(_columns_read).isdisjoint(plan.assignments)
+    return is_alone and all(is_constant(expr) and not sets(expr) for expr in plan.assignments.values())
+
+
+def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if one row is named by its key, in a table at rest, and no row of another table has a say in it."""
+    is_by_key = plan.scan.pinned_key is not None and plan.where is not None and is_simple(plan.where)
+    is_alone = not plan.is_joined and not enforced_by(plan)
+    return is_by_key and is_alone and plan.descriptor.fact(is_at_rest)
+
+
+def is_key_alone(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if the key is all of the condition."""
+    return plan.where is not None and len(conjuncts(plan.where)) == len(plan.descriptor.primary_key)
+
+
+def is_at_rest(descriptor: Descriptor) -> bool:
+    """True if every element is public, and nothing is filled or derived."""
+    elements = (*descriptor.columns, *descriptor.indexes, *descriptor.constraints, *descriptor.placements)
+    return (
+        descriptor.state is State.PUBLIC
+        and len(descriptor.placements) == 1
+        and descriptor.is_home_in_key
+        and all(element.state is State.PUBLIC for element in elements)
+        and not any(c.filling or c.derived is not None for c in descriptor.columns)
+    )
+
+
+def _columns_read(descriptor: Descriptor) -> frozenset[ColumnId]:
+    """The columns whose values something else of a row depends on: its place, its entries, its rules."""
+    kept = {*descriptor.primary_key, *descriptor.sharding_key}
+    others = (*descriptor.indexes, *(c for c in descriptor.constraints if c.rule != "not null"))
+    return frozenset(kept).union(*map(reads, others))
 
 
 def puts_given_rows(plan: InsertPlan) -> bool:

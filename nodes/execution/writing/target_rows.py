@@ -18,9 +18,9 @@ from nodes.execution.held_rows import bytes_of
 from nodes.execution.pages import point_rows
 from nodes.execution.row_codec import are_large, arrays_of, decoded, is_long
 from nodes.execution.scans import stored_rows
-from nodes.execution.ways import table_of, way_of
+from nodes.execution.ways import way_of
 from nodes.execution.writing.computing import fitting
-from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, UpdatePlan
 from nodes.sql.writes.row_texts import SLOT, Text
@@ -55,7 +55,7 @@ async def _matching_by_key(work: Writing, plan: UpdatePlan | DeletePlan, reads: 
         return Match(row, values, [evaluate(expr, values, context) for expr in exprs])
 
     way = await way_of(work.env, plan.scan, context)
-    async for rows in stored_rows(work.transaction, table_of(work.env, plan.scan), way):
+    async for rows in stored_rows(work.transaction, work.table, way):
         for row in rows:
             is_slow = context.is_long or (arrays and are_large(row, arrays))
             one = await in_thread(partial(match, row)) if is_slow else match(row)
@@ -71,14 +71,9 @@ async def _asked(work: Writing, plan: UpdatePlan | DeletePlan, text: Text, reads
     columns = [work.descriptor.column(c) for c in plan.assignments] if isinstance(plan, UpdatePlan) else []
     beside = () if plan.returning is None else plan.returning.beside
     fitted, first, end = fitting(columns), len(keys), len(keys) + len(columns)
-    async for rows in work.asks.answers(work.transaction, work.context, text):
-        for row in rows:
-            key = b"".join(encoding.encode(column.type, value) for column, value in zip(keys, row, strict=False))
-            found[key] = (*fitted(row[first:end]), *row[end:])
-            work.held.take(len(key) + bytes_of(found[key]))
-            await work.turns.give()
-        if len(found) > ROWS_MAX:
-            raise too_many("statement")
+    async for row in work.asked(text, "statement"):
+        key = b"".join(encoding.encode(column.type, value) for column, value in zip(keys, row, strict=False))
+        found[key] = (*fitted(row[first:end]), *row[end:])
     stored, count = await rows_by_key(work, found, reads), len(columns)
     matches: list[Match] = []
     for key in sorted(found):

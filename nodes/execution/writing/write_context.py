@@ -11,7 +11,7 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, are_long
-from nodes.execution.held_rows import HeldRows
+from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import encoded, is_long, refuse_long, stored
 from nodes.execution.scans import stored_rows
@@ -21,7 +21,7 @@ from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.sql.conditions.access_paths import access
 from nodes.sql.writes.row_rules import Rules
-from nodes.sql.writes.row_texts import NO_TEXTS, Texts
+from nodes.sql.writes.row_texts import NO_TEXTS, Text, Texts
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.integrity.references import Change
@@ -74,6 +74,18 @@ class Writing:
     @property
     def writer(self) -> Writer:
         return Writer(self.transaction, self.descriptor, self.env.storages, self.env.buckets)
+
+    async def asked(self, text: Text, what: str) -> AsyncIterator[list[PyValue]]:
+        """The rows of a query, which count as held. Raises 54000 when `what` is about too many."""
+        count = 0
+        async for rows in self.asks.answers(self.transaction, self.context, text):
+            count += len(rows)
+            if count > ROWS_MAX:
+                raise too_many(what)
+            for row in rows:
+                self.held.take(bytes_of(row))
+                yield row
+                await self.turns.give()
 
     async def foresee(
         self,

@@ -31,8 +31,6 @@ from storage.statements import (
     Statement,
     get_starts_sql,
     lookup,
-    put_if_there_sql,
-    remove_if_there_sql,
     statements_for,
 )
 
@@ -106,14 +104,6 @@ class Writer:
         if commit:
             await self.transaction.commit()
 
-    async def write_if_there(self, existence: bytes, ops: Iterable[Op], *, commit: bool) -> bool:
-        """Do these acts, all puts or all removals, on one row if the pair of its existence is there; whether it was."""
-        self.transaction.note_written()
-        (statement,) = self._statements(ops)
-        command = command_if_there(existence, statement, self.descriptor.table_id)
-        (result,) = await self.transaction.run([command], commit=commit, returns_xid=True, only=statement.storage)
-        return result.get_value(0, 1) == b"\x01"
-
     async def violated(self, probes: Sequence[Probe]) -> list[Check]:
         """The checks that are violated now."""
         violated: list[Check] = []
@@ -182,12 +172,6 @@ the batch finds which."""
 
 def command_of(statement: Statement) -> Command:
     return Command(statement.sql, binary(*statement.params))
-
-
-def command_if_there(existence: bytes, statement: Statement, table_id: int) -> Command:
-    """The statement, done only if there is a row; its answer is the transaction's id, and whether there was."""
-    sql = remove_if_there_sql if statement.act in REMOVALS else put_if_there_sql
-    return Command(sql(statement.storage, table_id), binary(pairs.stored_key(existence)[0], *statement.params))
 
 
 def commands_of(statements: Sequence[Statement]) -> tuple[list[Command], bool]:

@@ -16,11 +16,9 @@ from expressions.analysis.building import Parameters
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.writing.dml import found_rows
+from nodes.execution.writing.dml import answer_of
 from nodes.execution.writing.point_change import PointChange
-from nodes.execution.writing.point_write import PointWrite
-from nodes.execution.writing.returned import returned
-from nodes.execution.writing.unread import is_at_rest
+from nodes.execution.writing.point_write import PointWrite, is_at_rest
 from nodes.execution.writing.write_context import Writing
 from nodes.sql.planner import make_plan
 from nodes.sql.statements import parse
@@ -102,9 +100,7 @@ def indexed(draw: st.DrawFn) -> Descriptor:
 
 async def generally(work: Writing, plan: Any) -> list[Row]:
     """The answer of RETURNING; the acts are those of `work`."""
-    _, rows = await found_rows(work, plan)
-    answers, _ = await returned(work, plan.returning, rows)
-    return answers
+    return list((await answer_of(work, plan)).rows)
 
 
 @drawn(few=200, many=4000)

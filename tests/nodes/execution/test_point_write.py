@@ -30,26 +30,26 @@ from catalog.values.types import MOMENTS, UNSORTED, SqlType
 from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
-from expressions.typed import Context
+from expressions.typed import Context, evaluate
 from nodes.clients.portals import Portal
 from nodes.execution import fairness
 from nodes.execution.held_rows import HeldRows, NodeRows
 from nodes.execution.pages import Table
+from nodes.execution.row_codec import encoded, refuse_long
 from nodes.execution.ways import access_of
 from nodes.execution.writing.inserted_rows import new_rows
-from nodes.execution.writing.point_write import PointWrite
-from nodes.execution.writing.unread import is_at_rest, operations
+from nodes.execution.writing.point_write import PointWrite, is_at_rest
 from nodes.execution.writing.write_context import Writing
-from nodes.execution.writing.writer import ONE_BATCH_OPS, command_if_there, put_commands
+from nodes.execution.writing.writer import ONE_BATCH_OPS, put_commands
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import InsertPlan
+from nodes.sql.plans import DeletePlan, InsertPlan
 from nodes.sql.statements import parse
-from nodes.store.pipeline import Command
+from nodes.store.pipeline import Command, binary
 from storage import encoding
 from storage.buckets import BUCKETS
-from storage.mutations import in_order
-from storage.pairs import CannotDerive, column_key, stored_key
-from storage.statements import statements_for
+from storage.mutations import delete_row, in_order, update_row
+from storage.pairs import CannotDerive, StoredRow, column_key, stored_key
+from storage.statements import put_if_there_sql, remove_if_there_sql, statements_for
 from tests.nodes.conftest import Cluster
 from tests.nodes.linked_tables import link
 from tests.nodes.within import Within, within
@@ -168,12 +168,18 @@ def general(plan: Any, context: Context) -> tuple[int | None, Command] | None:
     points = access_of(ENV, plan.scan, context).points
     if not points:
         return None
-    ops = operations(plan, points[0], context, BUCKETS)
-    if ops is None:
-        return None
+    row, sql = StoredRow(points[0]), remove_if_there_sql
+    if isinstance(plan, DeletePlan):
+        ops = delete_row(descriptor, row)
+    else:
+        assigned = {column_id: evaluate(expr, {}, context) for column_id, expr in plan.assignments.items()}
+        refuse_long(descriptor, assigned)
+        if any(assigned.get(column.id, 0) is None for column, _ in plan.rules.required):
+            return None
+        ops, sql = update_row(descriptor, row, encoded(descriptor, assigned)), put_if_there_sql
     (statement,) = statements_for(ops, descriptor.table_id, STORAGES)
-    existence = column_key(ENV.table(descriptor).start, points[0])
-    return statement.storage, command_if_there(existence, statement, descriptor.table_id)
+    existence, _ = stored_key(column_key(ENV.table(descriptor).start, points[0]))
+    return statement.storage, Command(sql(statement.storage, descriptor.table_id), binary(existence, *statement.params))
 
 
 @drawn(few=150, many=3000)

@@ -20,7 +20,7 @@ from catalog.elements import (
     State,
 )
 from catalog.values.types import SqlType
-from nodes.execution.writing.unread import is_at_rest
+from nodes.execution.writing.point_write import is_at_rest
 from storage import encoding
 from storage.mutations import update_row
 from storage.pairs import StoredRow, row_key
