@@ -52,6 +52,7 @@ class Server:
         self._url, self._model, self._schema = url, model, schema
         self._stack = ExitStack()
         self._sessions: list[dict[str, Any]] = []
+        self._idle: list[psycopg.Connection[Any]] = []
         self.done: list[str] = []
 
     def __enter__(self) -> "Server":
@@ -86,6 +87,9 @@ class Server:
             connection.execute(f'DROP SCHEMA "{self._schema}" CASCADE')
 
     def _connection(self) -> psycopg.Connection[Any]:
+        """A session without a transaction: one that has ended its own, else a new one."""
+        if self._idle:
+            return self._idle.pop()
         connection = self._stack.enter_context(
             psycopg.connect(self._url, autocommit=True, cursor_factory=psycopg.ClientCursor)
         )
@@ -167,8 +171,7 @@ class Server:
         rows, met, code = session["result"]
         if isinstance(outcome, Fault) and outcome.kind == "refused":
             self._compare(statement.text, code, outcome.about)
-            session["connection"].execute("ROLLBACK")
-            self._sessions.remove(session)
+            self._end(session, "ROLLBACK")
             return
         self._compare(statement.text, code, "")
         if step.answer is not None:
@@ -192,9 +195,9 @@ class Server:
             for one in outcome.transactions
         )
 
-    def _end(self, session: dict[str, Any]) -> None:
-        session["connection"].execute("COMMIT")
-        session["connection"].close()
+    def _end(self, session: dict[str, Any], how: str = "COMMIT") -> None:
+        session["connection"].execute(how)
+        self._idle.append(session["connection"])
         self._sessions.remove(session)
 
     def _start(self, session: dict[str, Any], statement: Any, given: dict[str, Any]) -> None:
@@ -220,14 +223,14 @@ class Server:
         if step.at or step.kind == "begins":
             return
         connection = self._connection()
-        connection.execute(f"SET lock_timeout = {WAIT_MS}")
         connection.execute("BEGIN")
+        connection.execute(f"SET LOCAL lock_timeout = {WAIT_MS}")
         session = {"connection": connection, "thread": None, "result": None}
         self._start(session, self._statements(step)[0], dict(step.environment))
         session["thread"].join(GIVE_UP_MS / 1000)
         self._compare("a statement that should wait", session["result"][2], "55P03")
         connection.execute("ROLLBACK")
-        connection.close()
+        self._idle.append(connection)
 
     # -- rows
 
