@@ -29,8 +29,8 @@ from uvicorn.protocols.utils import ClientDisconnected
 
 from catalog.live import snapshot
 from catalog.live.database_reads import read
-from catalog.live.frames import note_opened, writer_of
-from catalog.live.relay import Event, relay
+from catalog.live.frames import Text, note_opened, writer_of
+from catalog.live.relay import Event, Heartbeat, relay
 from catalog.live.single_flight import SharedReads
 from catalog.pace import Bucket
 
@@ -91,7 +91,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.wanted: dict[str, set[str]] = {}
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.fresh: dict[str, snapshot.Message] = {}
-        self.seqs: dict[str, int] | None = None
+        self.heartbeat: Heartbeat | None = None
         self.end_code: int | None = None
         self.has_messages = asyncio.Event()
         self.sending = asyncio.Lock()
@@ -159,8 +159,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.fresh[message["stream"]] = message
         self.has_messages.set()
 
-    def put_heartbeat(self, seqs: dict[str, int]) -> None:
-        self.seqs = seqs
+    def put_heartbeat(self, beat: Heartbeat) -> None:
+        self.heartbeat = beat
         self.has_messages.set()
 
     def put_sign_out(self) -> None:
@@ -192,14 +192,14 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         async with self.sending:
             events, self.events = self.events, deque(maxlen=EVENTS_MAX)
             fresh, self.fresh = self.fresh, {}
-            seqs, self.seqs = self.seqs, None
+            beat, self.heartbeat = self.heartbeat, None
             for event in events:
                 await self._send_event(event)
             for message in fresh.values():
                 if message["stream"] in self.streams:
                     await self._send_wanted(message)
-            if seqs is not None:
-                await self._beat(seqs)
+            if beat is not None:
+                await self._beat(beat)
 
     async def _send_event(self, event: Event) -> None:
         """The next event is sent on, an older one dropped; before a later one comes what is missing."""
@@ -211,7 +211,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._catch_up(stream)
         else:
             self.streams[stream] = seq
-            await self.send(text_data=event["texts"][self.language])
+            await self._send_text(event["texts"][self.language])
 
     def _write_now(self, event: Event) -> bool:
         """Write the next event without a turn of this socket's task, where no event waits before it."""
@@ -219,22 +219,20 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         waits = self.events or self.sending.locked() or self.end_code is not None
         if self.write_frame is None or waits or self.streams.get(stream) != seq - 1:
             return False
-        if not self.write_frame(event["frames"][self.language]):
+        if not self.write_frame(event["texts"][self.language].frame):
             return False
         self.streams[stream] = seq
         return True
 
-    async def _beat(self, seqs: dict[str, int]) -> None:
-        for stream, seq in seqs.items():
-            if stream in self.streams and self.streams[stream] < seq:
+    async def _beat(self, beat: Heartbeat) -> None:
+        for stream in self.streams.keys() & beat.seqs.keys():
+            if stream in self.streams and self.streams[stream] < beat.seqs[stream]:
                 await self._catch_up(stream)
         self.unanswered += 1
         if self.unanswered > BEATS_UNANSWERED_MAX:
             await self.close(SILENT)
             return
-        await self.send_json(
-            {"type": "ping", "server_time": snapshot.hello()["server_time"], "seqs": dict(self.streams)}
-        )
+        await self._send_text(beat.text(self.streams))
 
     async def _subscribe(self, request: dict[str, Any]) -> None:
         stream, since = str(request.get("stream"))[:STREAM_CHARS_MAX], request.get("since")
@@ -290,11 +288,16 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         """A page that named the parts it shows gets no others. What is the same for many sockets is written once."""
         wanted = self.wanted.get(message["stream"])
         key = None if wanted is None else frozenset(wanted)
-        texts: dict[frozenset[str] | None, str] = message.get("texts", {})
+        texts: dict[frozenset[str] | None, Text | None] = message.get("texts", {})
         if key not in texts:
             texts[key] = _text_of(message, wanted)
-        if texts[key]:
-            await self.send(text_data=texts[key])
+        if (text := texts[key]) is not None:
+            await self._send_text(text)
+
+    async def _send_text(self, text: Text) -> None:
+        """Write the frame that all sockets share where that is possible now: the way through ASGI costs more."""
+        if self.write_frame is None or not self.write_frame(text.frame):
+            await self.send(text_data=text.text)
 
     async def _in_language(self, work: Any, *arguments: Any) -> Any:
         language, html = self.language, self.html
@@ -312,14 +315,14 @@ sockets: Counter[int] = Counter()
 """How many each user has open in this process."""
 
 
-def _text_of(message: snapshot.Message, wanted: set[str] | None) -> str:
-    """The message as it is sent, with the wanted parts only; empty when it would say nothing."""
+def _text_of(message: snapshot.Message, wanted: set[str] | None) -> Text | None:
+    """The message as it is sent, with the wanted parts only; None when it would say nothing."""
     sent = {name: value for name, value in message.items() if name != "texts"}
     for shown in {"parts", "state"} & sent.keys() if wanted is not None else ():
         sent[shown] = {name: part for name, part in sent[shown].items() if name in wanted}
     if sent["type"] == "state" and not sent.get("parts") and not sent.get("state"):
-        return ""
-    return json.dumps(sent)
+        return None
+    return Text.of(sent)
 
 
 def _language(wished: object, otherwise: str) -> str:

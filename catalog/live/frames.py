@@ -6,7 +6,11 @@ sockets cost (`tools/bench/watchers.py`). So an application is given `write`, an
 given `opened`, too: by that it says that a socket is somebody's open page, which bounds for idle connections spare.
 """
 
+from __future__ import annotations
+
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -54,8 +58,20 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         return can_now
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A message, and its frame as it is on the wire: the same for every socket."""
+
+    text: str
+    frame: bytes
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Text:
+        text = json.dumps(message)
+        return cls(text, frame_of(text))
+
+
 def frame_of(text: str) -> bytes:
-    """The message as it is on the wire, the same for every socket."""
     return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
 
 

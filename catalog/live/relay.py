@@ -19,7 +19,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 import psycopg
@@ -30,7 +30,7 @@ from catalog import selectors
 from catalog.database import database_dsn
 from catalog.live import snapshot
 from catalog.live.database_reads import read
-from catalog.live.frames import frame_of
+from catalog.live.frames import Text
 from catalog.live.right_to_follow import Reader, Verdict, verdicts
 from catalog.models import StoryEvent
 from catalog.services import session_digest
@@ -50,7 +50,23 @@ EVENT_COLUMNS = ("stream", "seq", "kind", "subject", "payload", "at")
 EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM catalog_storyevent WHERE stream = %s AND seq > %s ORDER BY seq"
 Connection = psycopg.AsyncConnection[Any]
 Event = dict[str, Any]
-"""stream, seq, and by language the texts that are sent of it and their frames: one for all sockets."""
+"""stream, seq, and by language the text that is sent of it: one for all sockets."""
+
+
+class Heartbeat:
+    """The last events of the followed streams at a moment, and the pings that say so: one for all who follow the same
+    streams as far."""
+
+    def __init__(self, seqs: Mapping[str, int]) -> None:
+        self.seqs, self.server_time = seqs, snapshot.hello()["server_time"]
+        self.texts: dict[frozenset[tuple[str, int]], Text] = {}
+
+    def text(self, seqs: Mapping[str, int]) -> Text:
+        """The ping of a socket that has been sent its streams' events up to these numbers."""
+        key = frozenset(seqs.items())
+        if key not in self.texts:
+            self.texts[key] = Text.of({"type": "ping", "server_time": self.server_time, "seqs": dict(seqs)})
+        return self.texts[key]
 
 
 class Follower(Reader, Protocol):
@@ -61,7 +77,7 @@ class Follower(Reader, Protocol):
 
     def put_event(self, event: Event) -> None: ...
     def put_state(self, message: snapshot.Message) -> None: ...
-    def put_heartbeat(self, seqs: dict[str, int]) -> None: ...
+    def put_heartbeat(self, beat: Heartbeat) -> None: ...
     def put_sign_out(self) -> None: ...
     def put_broken(self) -> None: ...
 
@@ -187,9 +203,7 @@ class Relay:
             return
         for row in await (await reader.execute(EVENTS, [stream, before])).fetchall():
             stored = StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True)))
-            texts = _in_each_language(stored)
-            frames = {language: frame_of(text) for language, text in texts.items()}
-            event = {"stream": stream, "seq": stored.seq, "texts": texts, "frames": frames}
+            event = {"stream": stream, "seq": stored.seq, "texts": _in_each_language(stored)}
             self.newest[stream] = stored.seq
             for follower in list(self.followers):
                 if stream in follower.streams:
@@ -280,8 +294,9 @@ class Relay:
                 await self._end_sockets(grace=True)
             except DatabaseError as error:
                 log.warning("live counters not read: %s", error)
+            beat = Heartbeat(seqs)
             for follower in list(self.followers):
-                follower.put_heartbeat({stream: seqs[stream] for stream in follower.streams if stream in seqs})
+                follower.put_heartbeat(beat)
             self._forget_what_nobody_follows()
             self.touch()
 
@@ -291,9 +306,9 @@ class Relay:
         self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
 
 
-def _in_each_language(event: StoryEvent) -> dict[str, str]:
-    def text() -> str:
-        return json.dumps(snapshot.event_message(selectors.event_json(event)))
+def _in_each_language(event: StoryEvent) -> dict[str, Text]:
+    def text() -> Text:
+        return Text.of(snapshot.event_message(selectors.event_json(event)))
 
     return {language: snapshot.in_language(language, text) for language, _ in settings.LANGUAGES}
 
