@@ -47,8 +47,6 @@ STATE_WORDS = {
     "reorganising": pgettext_lazy("state", "reorganising"),
     "public": pgettext_lazy("state", "public"),
 }
-FILLING_WORD = pgettext_lazy("state", "write-only, reorganising")
-"""Of a version, or an element in it, that is filled: reorganising is a phase of its state, not another one."""
 TERMS = {"reorganising": "reorganisation"}
 """The glossary's term of a state's look, where it is not the same word."""
 STEP = re.compile(
@@ -124,13 +122,10 @@ def icon(name: str) -> SafeString:
 
 @register.simple_tag
 def state(name: str, filling: bool = False) -> SafeString:
-    """A state of an element; `filling`: it is write-only, and in the phase in which its data are reorganised."""
-    shown = "reorganising" if filling else name
+    """A state of an element; `filling`: a phase of it in which its data are reorganised."""
+    word = gettext("{state}, reorganising").format(state=STATE_WORDS[name]) if filling else STATE_WORDS[name]
     return format_html(
-        '<span class="state" data-state="{}">{} <span class="word">{}</span></span>',
-        shown,
-        swatch(shown),
-        FILLING_WORD if filling else STATE_WORDS[shown],
+        '<span class="state" data-state="{}">{} <span class="word">{}</span></span>', name, swatch(name), word
     )
 
 

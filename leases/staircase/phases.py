@@ -44,8 +44,6 @@ def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
     """The state of a version in which elements move, or the table itself."""
     if table_state != State.PUBLIC.value:
         return table_state
-    if any(element["filling"] for element in moving):
-        return "reorganising"
     states = {element["state"] for element in moving}
     return next((state for state in ("delete-only", "write-only") if state in states), State.PUBLIC.value)
 
@@ -59,8 +57,7 @@ def drawn(versions: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[s
 
 
 def _name_drawn(phase: str, moving: Sequence[Mapping[str, Any]]) -> str:
-    shown = (one for one in moving if (one["filling"] if phase == "reorganising" else one["state"] == phase))
-    return next((_name(one) for one in shown), "")
+    return next((_name(one) for one in moving if one["state"] == phase), "")
 
 
 def _name(element: Mapping[str, Any]) -> str:

@@ -41,6 +41,7 @@ from lab.templatetags import chapter_text
 from lab.texts import names_listed
 from leases.models import Node
 from leases.samples import Sample
+from leases.staircase.phases import phase
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState
 from storage import encoding, pairs
 from tests.changes.tables import plans
@@ -640,11 +641,12 @@ def test_lanes_name_what_moves_in_the_readers_language() -> None:
     assert "索引 by_dest: 仅删除" in seen
 
 
-def test_a_version_that_is_filled_has_one_label_everywhere() -> None:
-    """Reorganising is a phase of write-only: the bar of a version and its element say both, in the same words."""
-    shown = Template("{% load look over_time %}{% state 'write-only' True %}|{{ 'reorganising'|phase_word }}")
-    element, version = (words_of(half) for half in shown.render(Context()).split("|"))
-    assert element == version == "write-only, reorganising"
+def test_a_version_that_is_filled_has_the_look_of_its_state() -> None:
+    """Reorganising is a phase of it, and work of the store: nodes use a version that is write-only."""
+    filled = Template("{% load look %}{% state 'write-only' True %}").render(Context())
+    assert words_of(filled) == "write-only, reorganising"
+    assert 'data-state="write-only"' in filled
+    assert phase([{"element": "index", "name": "a", "state": "write-only", "filling": True}], "public") == "write-only"
 
 
 def test_a_long_text_is_cut_and_the_whole_is_one_click_away() -> None:

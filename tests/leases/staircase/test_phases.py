@@ -34,7 +34,7 @@ def looks_of(plan: Plan) -> str:
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("CREATE INDEX i ON people (born)", "absent > delete-only > reorganising > public"),
+        ("CREATE INDEX i ON people (born)", "absent > delete-only > write-only > public"),
         ("DROP INDEX by_age", "public > write-only > delete-only > absent"),
         ("ALTER TABLE people ADD nick text", "absent > delete-only > public"),
         ("ALTER TABLE people DROP town", "public > delete-only > absent"),
@@ -56,7 +56,7 @@ def test_after_a_rollback_the_element_is_absent_again() -> None:
     for body in back:
         assert body is not None
         newest.append(replace(body, version=newest[-1].version + 1))
-    assert phases(newest) == ["absent", "delete-only", "reorganising", "delete-only", "absent"]
+    assert phases(newest) == ["absent", "delete-only", "write-only", "delete-only", "absent"]
 
 
 def test_between_two_changes_a_version_shows_what_the_first_one_made() -> None:
@@ -82,7 +82,7 @@ def test_a_table_is_public_once_it_is_created_whatever_comes_next() -> None:
         pytest.param(
             [INDEX, INDEX | {"state": "write-only"}], "public", "delete-only", id="of two, the one with further to go"
         ),
-        pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "reorganising", id="a fill"),
+        pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "write-only", id="a fill"),
     ],
 )
 def test_a_version_in_motion_looks_like_the_element_with_furthest_to_go(
@@ -98,7 +98,7 @@ def test_a_type_change_says_of_each_version_which_column_is_drawn() -> None:
     assert shown == [
         ("public", ""),
         ("delete-only", "born (as text)"),
-        ("reorganising", "born (as text)"),
+        ("write-only", "born (as text)"),
         ("write-only", "born (was date)"),
         ("delete-only", "born (was date)"),
         ("public", ""),
