@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from threading import Lock
@@ -24,6 +25,7 @@ from leases.lanes import lanes
 from leases.recorder import reading
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
+from leases.staircase.waits import without_passing_jobs
 from leases.streams import lane_facts
 from spark_tasks.models import ReorgRun
 
@@ -36,7 +38,7 @@ AT_REST_S = 60.0
 """A table that no change has moved is shown from so long ago on."""
 Json = dict[str, Any]
 _sessions = cluster_picture.Sessions()
-"""Seen by whoever looks at the Cluster page of this process."""
+"""Seen by whoever looks at a page with lanes of this process."""
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
@@ -124,15 +126,33 @@ def _facts(_id: int) -> Json:
     if facts is None:
         start = database_clock_s() - AT_REST_S
         facts = reading.read_facts(windows.named([table_id]), [], start=start)
+    walk = without_passing_jobs(facts.walks[0], facts.end)
+    walk = replace(walk, uses=tuple(use for use in walk.uses if not is_job(use.node)))
+    return cluster_picture.facts_json(facts, walk, _runs(facts), settings.LEASE_S, _sessions)
+
+
+def _runs(facts: Facts) -> list[Json]:
+    """The reorganisations of the window's changes."""
     found = ReorgRun.objects.filter(
         change_id__in=[work.change for work in facts.works], started_at__isnull=False
     ).order_by("id")
-    runs = [
+    return [
         {"kind": run.kind, "version": run.version, "change": run.change_id, "began": run.started_at.timestamp()}
         | {"ended": None if run.ended_at is None else run.ended_at.timestamp()}
         for run in found
     ]
-    return cluster_picture.facts_json(facts, runs, settings.LEASE_S, _sessions)
+
+
+def over_time(facts: Facts | None, *, is_range: bool = False) -> Json:
+    """Lanes over time of a window, in words and as facts to draw; None without a table."""
+    if facts is None or not facts.walks:
+        return {"picture": None}
+    drawn = cluster_picture.over_time_json(facts, _runs(facts), settings.LEASE_S, _sessions, is_range=is_range)
+    return {"picture": picture(facts) | {"drawn": drawn}}
+
+
+def _see_sessions() -> None:
+    _sessions.see(lane_facts()["nodes"], datetime.fromisoformat(lane_facts()["at"]).timestamp())
 
 
 def _now(_id: int) -> Json:
@@ -146,7 +166,7 @@ def _now(_id: int) -> Json:
         shown = None  # it made the table: there was nothing to move
     change = cluster_picture.change_json(shown) if shown else None
     found = cluster_picture.now_json(table_id, lane_facts(), change)
-    _sessions.see(lane_facts()["nodes"], datetime.fromisoformat(lane_facts()["at"]).timestamp())
+    _see_sessions()
     return found | {"is_busy": bool(open_one and open_one["progress"])}
 
 
@@ -188,13 +208,11 @@ def _drawn(of: str, read: Callable[[], Facts | None]) -> live.Drawing:
     if known is not None and began - known.read_at < SAMPLE_S:
         return known.drawing
     facts = read()
+    if facts is not None and facts.is_live:
+        _see_sessions()
     with _drawing:
         known = _drawn_last.pop(of, None)
-        if known is None or known.shown != facts:
-            drawn = picture(facts) if facts is not None and facts.walks else None
-            drawing = live.Drawing({"picture": drawn})
-        else:
-            drawing = known.drawing
+        drawing = known.drawing if known and known.shown == facts else live.Drawing(over_time(facts))
         _drawn_last[of] = _Drawn(began, facts, drawing)
         while len(_drawn_last) > PICTURES_KEPT:
             del _drawn_last[next(iter(_drawn_last))]

@@ -30,9 +30,9 @@ from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
 from changes.records import incident as incidents
+from changes.streams import over_time
 from changes.submission import approval, tables_ahead
 from changes.submission.rate_limits import TooFast
-from leases.staircase.picture import picture
 
 EVENTS_OF_INCIDENT = 300
 QUEUE = "queue"
@@ -152,7 +152,6 @@ def incident(request: HttpRequest) -> HttpResponse:
     except (Change.DoesNotExist, Table.DoesNotExist):
         raise Http404("there is no such change or table") from None
     facts = incidents.facts_of(shown)
-    drawn = {"picture": picture(facts) if facts is not None and facts.walks else None, "others": []}
     try:
         (events, more), is_too_long = reading.page(shown.part, EVENTS_OF_INCIDENT), False
     except reading.SearchTooLong:
@@ -161,7 +160,11 @@ def incident(request: HttpRequest) -> HttpResponse:
         "section": "changes",
         "incident": shown,
         "longest_h": incidents.LONGEST.total_seconds() / 3600,
-        "parts": {"over_time": render_to_string("parts/over_time.html", {"part": drawn, "stream": ""})},
+        "parts": {
+            "over_time": render_to_string(
+                "parts/over_time.html", {"part": over_time(facts, is_range=True), "stream": ""}
+            )
+        },
         "events": events,
         "more": more,
         "search_s_max": reading.SEARCH_S_MAX if is_too_long else None,

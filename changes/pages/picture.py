@@ -1,6 +1,6 @@
-"""The facts from which a browser draws the cluster.
+"""The facts from which a browser draws the cluster, and lanes over time.
 
-    facts   versions, uses, marks, changes and reorganisations of one table: sent when a page opens
+    facts   versions, uses, marks, changes and reorganisations of a table: sent when a page opens
     now     its leases and holders, newest versions, the moving change: sent on each difference
 
 A browser adds `now` and the story's events to the facts, so the present and the past are drawn from the same values.
@@ -9,13 +9,14 @@ A browser adds `now` and the story's events to the facts, so the present and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from catalog.text.job_nodes import is_job
-from leases.staircase.facts import Facts, Use
-from leases.staircase.lanes import looks
+from leases.staircase.facts import Facts, Use, Walk, thinned
+from leases.staircase.lanes import counts, looks, nodes_shown
+from leases.staircase.picture import news_only
 from leases.staircase.waits import without_passing_jobs
 
 Json = dict[str, Any]
@@ -24,6 +25,7 @@ TRAFFIC = "traffic"
 HELD_S = 1.0
 """A transaction is shown from this age on: most end sooner."""
 LEASES_KEPT = 200
+SECONDS_DRAWN = 240
 
 
 class Sessions:
@@ -60,9 +62,8 @@ class Sessions:
         return [dict(one) for one in self._of.get((table_id, use.node, use.version, use.began), {}).values()]
 
 
-def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions) -> Json:
+def facts_json(facts: Facts, walk: Walk, runs: Iterable[Json], lease_s: float, sessions: Sessions) -> Json:
     """The window of one table. Times are seconds since 1970, on the database's clock."""
-    walk = without_passing_jobs(facts.walks[0], facts.end)
     shown = looks(walk)
     return {
         "table": {"id": walk.table_id, "name": walk.name},
@@ -70,12 +71,36 @@ def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Ses
         "lease_s": lease_s,
         "versions": [
             {"version": one.version, "at": one.published_at, "phase": shown[one.version].phase, "of": _of(one.moving)}
+            | {"name": shown[one.version].of}
             for one in walk.versions
         ],
-        "uses": [asdict(use) | {"holds": sessions.of(walk.table_id, use)} for use in walk.uses if not is_job(use.node)],
-        "marks": [asdict(mark) for mark in facts.marks],
+        "uses": [asdict(use) | {"holds": sessions.of(walk.table_id, use)} for use in walk.uses],
+        "marks": [asdict(mark) for mark in facts.marks if mark.concerns({walk.table_id})],
         "works": [asdict(work) for work in facts.works],
         "runs": list(runs),
+    }
+
+
+def over_time_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions, *, is_range: bool) -> Json:
+    """All tables of a window, and its seconds; of many nodes the laggards, and counts for each version."""
+    seconds, runs = thinned(facts.seconds, SECONDS_DRAWN), list(runs)
+    facts = replace(facts, marks=news_only(facts.marks))
+    tables = []
+    for walk in (without_passing_jobs(one, facts.end) for one in facts.walks):
+        nodes = nodes_shown(walk, facts)
+        shown = replace(walk, uses=tuple(use for use in walk.uses if use.node in nodes))
+        tables.append(
+            facts_json(facts, shown, runs, lease_s, sessions) | {"counts": counts(walk, facts), "nodes": nodes}
+        )
+    return {
+        "start": facts.start,
+        "end": facts.end,
+        "is_live": facts.is_live,
+        "is_range": is_range,
+        "tables": tables,
+        "seconds": [asdict(one) for one in seconds],
+        "each": -(-len(facts.seconds) // SECONDS_DRAWN) or 1,
+        "works": [asdict(work) for work in facts.works],
     }
 
 

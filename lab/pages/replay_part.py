@@ -70,7 +70,7 @@ def _drawn(outcome: Mapping[str, Any]) -> dict[str, Any]:
     stores = drawn["stores"] and {side: store(names, outcome[side]) for side, names in drawn["stores"].items()}
     lanes = picture(drawn["lanes"])
     for mark in (mark for row in lanes["rows"] for mark in row["marks"]):
-        mark["word"] = str(MARKS[mark["kind"]][1])
+        mark["word"] = str(MARKS[mark["kind"]])
     return {"stores": stores, "lanes": lanes}
 
 

@@ -1,4 +1,4 @@
-"""Statements a second and latencies on the axis of the lanes. Unrecorded seconds are gaps, not zeros."""
+"""Statements a second and latencies, in figures: before a change, during it, and second by second."""
 
 from __future__ import annotations
 
@@ -7,33 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from leases.staircase.axis import WIDTH, Axis
 from leases.staircase.facts import Second, Work, together
 
-GAP_S = 2.5
-"""Two seconds further apart than this are not joined."""
-POINTS_MAX = 240
-HEIGHT = 100
-LONE = 0.4
-"""A second whose neighbours have no figure is drawn so wide: a point alone cannot be seen."""
 TWIN_ROWS = 12
 Figure = Callable[[Second], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Points "x,y" of polylines: x from 0 to 100, y from 0 (above) to 100."""
-
-    name: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Curves under one scale up to `top`."""
-
-    top: float
-    curves: tuple[Curve, ...]
 
 
 def rate(second: Second) -> float | None:
@@ -46,13 +23,6 @@ def p50(second: Second) -> float | None:
 
 def p99(second: Second) -> float | None:
     return second.p99_ms
-
-
-def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Plot:
-    stretches = [_narrowed(stretch, axis) for stretch in _stretches(seconds)]
-    shown = [one for stretch in stretches for one in stretch]
-    top = max((value for figure in figures for value in _known(figure, shown)), default=0.0)
-    return Plot(top, tuple(_curve(figure, stretches, axis, top) for figure in figures))
 
 
 def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]:
@@ -117,40 +87,6 @@ def rows(seconds: Sequence[Second]) -> list[Second]:
     """The table twin: a few rows of several seconds."""
     each = -(-len(seconds) // TWIN_ROWS) or 1
     return [together(seconds[at : at + each]) for at in range(0, len(seconds), each)]
-
-
-def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
-    found: list[list[Second]] = []
-    for one in seconds:
-        if not found or one.at - found[-1][-1].at > GAP_S:
-            found.append([])
-        found[-1].append(one)
-    return found
-
-
-def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
-    groups: list[list[Second]] = []
-    for one in stretch:
-        if groups and axis.place(one.at) - axis.place(groups[-1][0].at) < WIDTH / POINTS_MAX:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
-    return [together(group) for group in groups]
-
-
-def _curve(figure: Figure, stretches: Sequence[Sequence[Second]], axis: Axis, top: float) -> Curve:
-    lines = []
-    for stretch in stretches:
-        points = [
-            (axis.place(one.at), round(HEIGHT * (1 - value / top), 1) if top else HEIGHT)
-            for one in stretch
-            if (value := figure(one)) is not None
-        ]
-        if len(points) == 1:
-            points = [(round(x, 2), y) for lone, y in points for x in (lone - LONE / 2, lone + LONE / 2)]
-        if points:
-            lines.append(" ".join(f"{x},{y}" for x, y in points))
-    return Curve(figure.__name__, tuple(lines))
 
 
 def _known(figure: Figure, seconds: Sequence[Second]) -> list[float]:

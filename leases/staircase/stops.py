@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from leases.staircase.axis import Axis
 from leases.staircase.facts import Facts, Json, Walk
 
-APART = 0.5
-"""In hundredths of the axis: what is nearer is one stop."""
+APART_S = 0.02
+"""Moments nearer to each other are one stop."""
 STOPS_MAX = 80
 
 
@@ -18,17 +17,16 @@ class Stop:
     """`used`: for each table the versions in use from then on, and their nodes."""
 
     at: float
-    x: float
     happened: tuple[Json, ...]
     used: tuple[Json, ...]
 
 
-def stops(facts: Facts, axis: Axis) -> list[Stop]:
+def stops(facts: Facts) -> list[Stop]:
     happened = sorted(_happened(facts), key=lambda one: one[0])
-    apart = APART
-    while len(groups := _groups(happened, axis, apart)) > STOPS_MAX:
+    apart = APART_S
+    while len(groups := _groups(happened, apart)) > STOPS_MAX:
         apart *= 2
-    return [_stop(group, facts, axis) for group in groups]
+    return [_stop(group, facts) for group in groups]
 
 
 def _happened(facts: Facts) -> Iterator[tuple[float, Json]]:
@@ -55,22 +53,22 @@ def _all(facts: Facts) -> Iterator[tuple[float, Json]]:
                 yield use.ended, used | {"what": "ran out" if use.ran_out else "given back"}
 
 
-def _groups(happened: Sequence[tuple[float, Json]], axis: Axis, apart: float) -> list[list[tuple[float, Json]]]:
+def _groups(happened: Sequence[tuple[float, Json]], apart: float) -> list[list[tuple[float, Json]]]:
     groups: list[list[tuple[float, Json]]] = []
     for at, one in happened:
-        if groups and axis.place(at) - axis.place(groups[-1][0][0]) < apart:
+        if groups and at - groups[-1][0][0] < apart:
             groups[-1].append((at, one))
         else:
             groups.append([(at, one)])
     return groups
 
 
-def _stop(group: Sequence[tuple[float, Json]], facts: Facts, axis: Axis) -> Stop:
+def _stop(group: Sequence[tuple[float, Json]], facts: Facts) -> Stop:
     at = group[-1][0]
     used = tuple(
         {"table": walk.name, "versions": in_use(walk, at), "has_leases": walk.has_leases} for walk in facts.walks
     )
-    return Stop(group[0][0], axis.place(at), tuple(one for _, one in group), used)
+    return Stop(group[0][0], tuple(one for _, one in group), used)
 
 
 def in_use(walk: Walk, at: float) -> list[Json]:

@@ -1,28 +1,31 @@
-"""Words and icons of lanes over time."""
+"""Words of lanes over time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from django import template
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext, pgettext_lazy
 
-from catalog.templatetags.look import FILLING_WORD, GLYPHS, OUTCOMES, STATE_WORDS
+from catalog.templatetags.look import OUTCOMES, STATE_WORDS
+from catalog.text.job_nodes import is_job, node_in_words
 
 register = template.Library()
 
 MARKS = {
-    "killed": ("skull", pgettext_lazy("mark", "killed")),
-    "crashed": ("skull", pgettext_lazy("mark", "crashed")),
-    "frozen": ("snowflake", pgettext_lazy("mark", "frozen")),
-    "thawed": ("sun", pgettext_lazy("mark", "thawed")),
-    "silent": ("eye-off", pgettext_lazy("mark", "silent")),
-    "back": ("play", pgettext_lazy("mark", "answers again")),
-    "joined": ("log-in", pgettext_lazy("mark", "joined")),
-    "left": ("log-out", pgettext_lazy("mark", "left")),
-    "draining": ("pause", pgettext_lazy("mark", "draining")),
-    "undrained": ("play", pgettext_lazy("mark", "undrained")),
-    "revoked": ("unlink", pgettext_lazy("mark", "lease revoked")),
+    "killed": pgettext_lazy("mark", "killed"),
+    "crashed": pgettext_lazy("mark", "crashed"),
+    "frozen": pgettext_lazy("mark", "frozen"),
+    "thawed": pgettext_lazy("mark", "thawed"),
+    "silent": pgettext_lazy("mark", "silent"),
+    "back": pgettext_lazy("mark", "answers again"),
+    "joined": pgettext_lazy("mark", "joined"),
+    "left": pgettext_lazy("mark", "left"),
+    "draining": pgettext_lazy("mark", "draining"),
+    "undrained": pgettext_lazy("mark", "undrained"),
+    "revoked": pgettext_lazy("mark", "lease revoked"),
 }
 
 
@@ -32,24 +35,17 @@ def state_word(state: str) -> str:
 
 
 @register.filter
-def phase_word(phase: str) -> str:
-    """The state of a version in words."""
-    return str(FILLING_WORD if phase == "reorganising" else STATE_WORDS[phase])
-
-
-@register.filter
-def state_glyph(state: str) -> str:
-    return GLYPHS[state]
+def lanes_facts(drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts for the browser, with the names of jobs in the reader's language."""
+    tables = [
+        one | {"names": {n: node_in_words(n, gettext) for n in one["nodes"] if is_job(n)}} for one in drawn["tables"]
+    ]
+    return {**drawn, "tables": tables}
 
 
 @register.filter
 def mark_word(kind: str) -> str:
-    return str(MARKS[kind][1])
-
-
-@register.filter
-def mark_icon(kind: str) -> str:
-    return MARKS[kind][0]
+    return str(MARKS[kind])
 
 
 @register.filter

@@ -8,9 +8,13 @@ from django.utils.translation import pgettext_lazy
 
 
 def picture_words() -> dict[str, str | dict[str, str]]:
-    return {key: str(text) for key, text in WORDS.items()} | {
+    return {key: str(text) for key, text in (LANES | SCENE).items()} | {
         "changeDone": {status: str(text) for status, text in ENDED.items()}
     }
+
+
+def lane_words() -> dict[str, str]:
+    return {key: str(text) for key, text in LANES.items()}
 
 
 ENDED: dict[str, str | Promise] = {
@@ -18,8 +22,7 @@ ENDED: dict[str, str | Promise] = {
     "failed": _("Change {n} has failed"),
     "cancelled": _("Change {n} was cancelled"),
 }
-WORDS: dict[str, str | Promise] = {
-    # states and elements
+LANES: dict[str, str | Promise] = {
     "stateabsent": pgettext_lazy("state", "absent"),
     "statedelete-only": pgettext_lazy("state", "delete-only"),
     "statewrite-only": pgettext_lazy("state", "write-only"),
@@ -34,38 +37,20 @@ WORDS: dict[str, str | Promise] = {
     "ofelement": pgettext_lazy("element", "element"),
     "element": _("{kind} {state}"),
     "noElement": _("no {kind}"),
-    # the scene
-    "scene": _("The cluster"),
     "lanes": _("Versions that nodes used, in true time"),
-    "inUseNone": _("no version in use: the next statement uses v{n}"),
-    "inUse": _("versions of the schema in use: {n} of at most 2"),
-    "inUseFull": _("versions of the schema in use: {n} of at most 2, so the next one waits"),
-    "inUseSlim": _("{n} of at most 2 versions in use: the next waits"),
-    "publisher": _("publisher"),
-    "clients": _("clients"),
-    "read": _("read"),
-    "write": _("write"),
-    "entry": _("index entry, written with its row"),
-    "store": _("one store,|shared by|all nodes"),
     "change": _("Change {n}"),
-    "perS": _("{n} statements/s"),
     "perSShort": _("{n}/s"),
-    "rows": _("{n} rows"),
-    "entries": _("{n} entries"),
-    "ended": _("Traffic ended {m} ago: no client runs."),
-    "ends": _("Traffic ends in {s} s."),
-    "lease": _("lease of v{n} ends in {t}"),
-    "leaseShort": _("lease: {t} left"),
     "killed": pgettext_lazy("mark", "killed"),
     "crashed": pgettext_lazy("mark", "crashed"),
     "frozen": pgettext_lazy("mark", "frozen"),
     "silent": pgettext_lazy("mark", "silent"),
-    # waits and works
-    "waitsFor": _("waits for {node}: {s} s"),
+    "left": pgettext_lazy("mark", "left"),
+    "draining": pgettext_lazy("mark", "draining"),
+    "undrained": pgettext_lazy("mark", "undrained"),
+    "revoked": pgettext_lazy("mark", "lease revoked"),
+    "nodesAtMost": _("{version}: {n} nodes"),
     "waits": _("waits {s} s for {node}"),
     "waited": _("waited {s} s for {node}"),
-    "waitStep": _("{s} s for {node}"),
-    "wait": pgettext_lazy("step", "wait"),
     "whyHeld": _(": open transaction of {who}"),
     "whyDown": _(": {kind}, its lease still counts"),
     "waitsWork": _("publisher"),
@@ -75,48 +60,13 @@ WORDS: dict[str, str | Promise] = {
     "workdelete": pgettext_lazy("work", "delete"),
     "worktidy": pgettext_lazy("work", "tidy up"),
     "workpurge": pgettext_lazy("work", "tidy up"),
-    "done": pgettext_lazy("step", "done"),
-    "sparkStarts": _("Spark starts"),
-    "reading": _("Spark reads rows"),
-    "doneOf": _("{p} %, {done} of {total} rows"),
-    "afterWork": _("v{n} comes after the {work}: {far}"),
     "atMost": _("lease expires {t} at the latest"),
     "scale": _("grid lines every {s}"),
     "folded": _("{s} left out"),
-    "pause": _("Pause the picture"),
-    "paused": _("Picture paused"),
-    # in words
-    "lineUses": _("{node} uses {uses}."),
-    "lineNone": _("{node} uses no version."),
-    "lineDown": _("{node} ({kind}) does not answer; it leases {uses}."),
-    "lineWaits": _("The publisher has waited {s} s for {node} to leave v{n}, until {t} at the latest."),
-    "lineWaited": _("The publisher waited {s} s for {node} to leave v{n}."),
-    # what is this?
-    "xrack": _(
-        "Nodes can use two adjacent versions of the schema at once, never three. The third waits outside."
-        " Press Why does it wait? to see what three would break."
-    ),
-    "xPublisher": _("The publisher publishes one version after another. It waits until nodes have left the older one."),
-    "xPublisherWaits": _("The publisher holds the next version until {node} has left v{n}. Clients do not wait."),
-    "xNode": _("{node} is a server. Its bars are the versions of the schema that its transactions use."),
-    "xDead": _(
-        "The publisher cannot know that {node} is dead. Until {t} it might still write with v{n}, so its lease counts."
-    ),
-    "xSession": _("Session {who} has a transaction open on {node}. It keeps v{n} until it ends, or until {t}."),
     "xatmost": _(
         "{node} leases v{n} until {t} at the latest. Then it ends the transaction itself."
         " If it does not, the publisher ends the session a second later, so the wait cannot last longer."
     ),
-    "xclients": _("These clients run statements."),
-    "xClients": _("These clients run statements on {node}. Each dot stands for many: dark ones write."),
-    "xstore": _("All nodes read and write one store. So two nodes with different versions can harm each other's rows."),
-    "xStorage": _("Storage s{n} keeps its share of the rows, and the index entries of those rows."),
-    "xchange": _("You asked for this statement. The cluster makes versions of it, each compatible with the next."),
-    "xabsent": _("In v{n} the {what} does not exist for any statement."),
-    "xdelete-only": _("In v{n} the {what} is delete-only: a deleted row loses its entry, a new row gets none yet."),
-    "xwrite-only": _("In v{n} the {what} is write-only: each written row gets its entry, and no statement reads it."),
-    "xreorganising": _("In v{n} the {what} is write-only while a fill gives existing rows their entries."),
-    "xpublic": _("In v{n} everything is public: statements read it."),
     "xWait": _(
         "The publisher waited {s} s until {node} had left v{n}. The bracket is as long as the wait."
         " Click it or press Enter to zoom, Escape to go back."
@@ -130,5 +80,62 @@ WORDS: dict[str, str | Promise] = {
     ),
     "xDown": _("{node} did not answer for as long as this. Until its lease expires, it might still write."),
     "xFold": _("Nothing happened to any node or version for {s} s: this time is folded. Waits are never folded."),
+}
+"""What the lanes need."""
+SCENE: dict[str, str | Promise] = {
+    "scene": _("The cluster"),
+    "inUseNone": _("no version in use: the next statement uses v{n}"),
+    "inUse": _("versions of the schema in use: {n} of at most 2"),
+    "inUseFull": _("versions of the schema in use: {n} of at most 2, so the next one waits"),
+    "inUseSlim": _("{n} of at most 2 versions in use: the next waits"),
+    "publisher": _("publisher"),
+    "clients": _("clients"),
+    "read": _("read"),
+    "write": _("write"),
+    "entry": _("index entry, written with its row"),
+    "store": _("one store,|shared by|all nodes"),
+    "perS": _("{n} statements/s"),
+    "rows": _("{n} rows"),
+    "entries": _("{n} entries"),
+    "ended": _("Traffic ended {m} ago: no client runs."),
+    "ends": _("Traffic ends in {s} s."),
+    "lease": _("lease of v{n} ends in {t}"),
+    "leaseShort": _("lease: {t} left"),
+    "waitsFor": _("waits for {node}: {s} s"),
+    "waitStep": _("{s} s for {node}"),
+    "wait": pgettext_lazy("step", "wait"),
+    "done": pgettext_lazy("step", "done"),
+    "sparkStarts": _("Spark starts"),
+    "reading": _("Spark reads rows"),
+    "doneOf": _("{p} %, {done} of {total} rows"),
+    "afterWork": _("v{n} comes after the {work}: {far}"),
+    "pause": _("Pause the picture"),
+    "paused": _("Picture paused"),
+    "lineUses": _("{node} uses {uses}."),
+    "lineNone": _("{node} uses no version."),
+    "lineDown": _("{node} ({kind}) does not answer; it leases {uses}."),
+    "lineWaits": _("The publisher has waited {s} s for {node} to leave v{n}, until {t} at the latest."),
+    "lineWaited": _("The publisher waited {s} s for {node} to leave v{n}."),
+    "xrack": _(
+        "Nodes can use two adjacent versions of the schema at once, never three. The third waits outside."
+        " Press Why does it wait? to see what three would break."
+    ),
+    "xPublisher": _("The publisher publishes one version after another. It waits until nodes have left the older one."),
+    "xPublisherWaits": _("The publisher holds the next version until {node} has left v{n}. Clients do not wait."),
+    "xNode": _("{node} is a server. Its bars are the versions of the schema that its transactions use."),
+    "xDead": _(
+        "The publisher cannot know that {node} is dead. Until {t} it might still write with v{n}, so its lease counts."
+    ),
+    "xSession": _("Session {who} has a transaction open on {node}. It keeps v{n} until it ends, or until {t}."),
+    "xclients": _("These clients run statements."),
+    "xClients": _("These clients run statements on {node}. Each dot stands for many: dark ones write."),
+    "xstore": _("All nodes read and write one store. So two nodes with different versions can harm each other's rows."),
+    "xStorage": _("Storage s{n} keeps its share of the rows, and the index entries of those rows."),
+    "xchange": _("You asked for this statement. The cluster makes versions of it, each compatible with the next."),
+    "xabsent": _("In v{n} the {what} does not exist for any statement."),
+    "xdelete-only": _("In v{n} the {what} is delete-only: a deleted row loses its entry, a new row gets none yet."),
+    "xwrite-only": _("In v{n} the {what} is write-only: each written row gets its entry, and no statement reads it."),
+    "xreorganising": _("In v{n} the {what} is write-only while a fill gives existing rows their entries."),
+    "xpublic": _("In v{n} everything is public: statements read it."),
     "xwrong": _("Each client remembers what it wrote and compares every answer with it. This must stay 0."),
 }

@@ -3,28 +3,27 @@
    The present is drawn once a second, and soon after something has arrived. A moment of the past is drawn by the same
    code; pausing or stepping leaves the present, Live returns to it. */
 
-import { History } from "./history.js";
-import { Lanes } from "./lanes.js";
-import { Scene, isOpen } from "./scene.js";
+import { Lanes, stretched, zoomed } from "./lanes.js";
+import { Present, isOpen } from "./present.js";
+import { Scene } from "./scene.js";
 import { GLYPHS, icons, set } from "./svg.js";
+import { W, clock, explainLane, fill, label, tips, what } from "./words.js";
 
 const root = document.querySelector("[data-picture]"), $ = (name) => root.querySelector(`[data-${name}]`);
-const W = JSON.parse($("dictionary").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), slim = matchMedia("(max-width: 56rem)");
-const SOON_MS = 400, LANES_MS = 2000;
-const history = new History(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { lanes.zoom = to; draw(); });
-let at = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = 0; // at: a moment that is looked at; null: the present
+const SOON_MS = 400, LANES_MS = 2000, LEAST_S = 60, SCALE = 0.9; // one screen
+const history = new Present(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { zoom = zoom ? null : to; draw(); });
+let at = null, zoom = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = 0; // at: a moment that is looked at; null: the present
 
-const now = () => window.serverClock.now() / 1000, clock = (t) => window.serverClock.words(1000 * t);
-const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
-/** The state of a version in words: with the element that moves, so that "absent" is not said of a whole version. */
-const label = (of, phase) => {
-  const kind = (of ?? "").split(" ")[0], state = W[`state${phase}`] ?? phase;
-  return kind && W[`of${kind}`] ? fill(phase === "absent" ? W.noElement : W.element, { kind: W[`of${kind}`], state }) : state;
-};
+const now = () => window.serverClock.now() / 1000;
 
-/** The element that moves, as the subject of a sentence. */
-const what = (of) => W[`of${(of ?? "").split(" ")[0]}`] ?? W.ofelement;
+/** The Cluster page's window: the whole change that came last, a minute at least, and until the lease that blocks ends. */
+function lately(history, t, now) {
+  const last = history.works.at(-1), newest = history.state(Infinity), open = newest?.change && isOpen(newest.change) && newest.change.timeline;
+  const began = open ? Math.min(...open.map((point) => (point.began ? Date.parse(point.began) / 1000 : Infinity))) : last?.began ?? Infinity;
+  const wait = history.wait(now), busy = began < Infinity && open ? [[began, now]] : [];
+  return stretched([history], Math.min(now - LEAST_S, began - 4, t - 1), Math.max(now + 2, wait ? wait.use.until + 1 : 0), now, busy);
+}
 
 /* ---- the steps of the change, as one line */
 function steps(t) {
@@ -61,9 +60,10 @@ function draw() {
   root.classList.toggle("calm", at === null && !change); root.classList.toggle("moving", Boolean(change && isOpen(change)));
   scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, what, clock, left: (until) => window.serverClock.left(1000 * until, at === null ? undefined : 1000 * at) });
   const moves = at !== null || history.wait(t) || history.work(t);
-  if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock }); lanesAt = drawnAt; }
+  lanes.scale = slim.matches ? 1 : SCALE;
+  if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, label, clock, view: zoom ? zoomed(zoom) : lately(history, t, present) }); lanesAt = drawnAt; }
   steps(t);
-  const { from } = lanes.window(history, present), slider = $("at");
+  const { from } = lately(history, present, present), slider = $("at");
   set(slider, { min: Math.floor(from), max: present.toFixed(1) });
   if (at === null || document.activeElement !== slider) slider.value = t.toFixed(1);
   slider.setAttribute("aria-valuetext", clock(t));
@@ -94,32 +94,15 @@ function explain(name) {
       if (down && use) return fill(W.xDead, { node, n: use.version, t: clock(use.until) });
       return wait?.node === node ? `${fill(W.xNode, { node })} ${fill(W.xatmost, { node, n: wait.held, t: clock(wait.use.until) })}` : fill(W.xNode, { node });
     }
-    case "atmost": { const use = history.using(t, more[0]).find((one) => one.version === Number(more[1])); return use ? fill(W.xatmost, { node: use.node, n: use.version, t: clock(use.until) }) : ""; }
     case "session": { const use = history.using(t, more[0]).find((one) => history.holder(one, t)); return use ? fill(W.xSession, { node: more[0], who: history.holder(use, t).who, n: use.version, t: clock(use.until) }) : ""; }
     case "publisher": return wait ? fill(W.xPublisherWaits, { node: wait.node, n: wait.held }) : W.xPublisher;
     case "version": return fill(W[`x${version?.phase ?? "public"}`] ?? "", { n: more[0], what: what(version?.of) });
-    case "wait": { const one = history.waits(t).find((other) => other.version === Number(more[0])); return one ? fill(W.xWait, { s: Math.floor((one.to ?? t) - one.from), node: one.node, n: one.held }) : ""; }
-    case "work": return W[`x${more[0]}`] ?? W.xfill;
-    case "use": return fill(W.xUse, { node: more[0], n: more[1], state: label(version?.of, version?.phase ?? "public") });
-    case "down": return fill(W.xDown, { node: more[0] });
-    case "fold": return fill(W.xFold, { s: more[0] });
     case "storage": return fill(W.xStorage, { n: more[0] });
     case "clients": return fill(W.xClients, { node: more[0] });
-    default: return W[`x${kind}`] ?? "";
+    default: return explainLane(name, history, t) || (W[`x${kind}`] ?? "");
   }
 }
-const tip = $("tip");
-function tell(part) {
-  const text = part && explain(part.dataset.what);
-  tip.hidden = !text;
-  if (!text) return;
-  tip.textContent = text; part.setAttribute(part.getAttribute("role") === "button" ? "aria-description" : "aria-label", text);
-  const box = part.getBoundingClientRect(), own = tip.getBoundingClientRect(), above = box.top - own.height - 10;
-  tip.style.left = `${Math.max(8, Math.min(innerWidth - own.width - 8, box.left + box.width / 2 - own.width / 2))}px`;
-  tip.style.top = `${slim.matches ? innerHeight - own.height - 8 : above > 6 ? above : Math.min(box.bottom + 10, innerHeight - own.height - 6)}px`;
-}
-for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, (event) => tell(event.target.closest?.("[data-what]")));
-document.addEventListener("focusout", () => tell(null));
+const tell = tips($("tip"), slim, explain);
 
 /* ---- time: live, paused, step by step */
 function look(t) { at = t; $("live").hidden = at === null; set($("pause"), { text: at === null ? W.pause : W.paused, "aria-pressed": String(at !== null) }); draw(); }
@@ -135,14 +118,14 @@ $("on").onclick = () => step(1);
 $("at").oninput = () => look(Number($("at").value) >= Math.floor(now()) - 1 ? null : Number($("at").value));
 $("words").ontoggle = () => draw();
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") { tell(null); if (lanes.zoom) { lanes.zoom = null; draw(); } }
+  if (event.key === "Escape") { tell(null); if (zoom) { zoom = null; draw(); } }
   if (event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("lab.shortcuts") === "off" || document.querySelector("dialog[open]")) return;
   if (event.target.closest("input, select, textarea, summary, a, button, [contenteditable], [data-story], .scroll")) return;
   if (event.key === " ") { $("pause").click(); event.preventDefault(); }
   if (event.key === "ArrowLeft" || event.key === "ArrowRight") { step(event.key === "ArrowLeft" ? -1 : 1); event.preventDefault(); }
 });
 for (const media of [calm, slim]) media.addEventListener("change", draw);
-addEventListener("resize", () => { scene.resized = true; soon(); });
+addEventListener("resize", () => { scene.resized = true; lanes.width = 0; soon(); });
 document.addEventListener("visibilitychange", soon);
 
 /* ---- what arrives */

@@ -6,6 +6,7 @@
 
    Elements are made once for a set of nodes and storages; `draw` sets what differs. */
 
+import { isOpen } from "./present.js";
 import { add, card, icons, move, part, set, show } from "./svg.js";
 
 const NODES_MAX = 6, DOTS = 2, LOOP_MS = 2200, MEANING = 60;
@@ -286,7 +287,6 @@ export class Scene {
 }
 
 const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
-export const isOpen = (change) => !["done", "failed", "cancelled"].includes(change.status);
 function cut(text, length) {
   if (/[\u4e00-\u9fff]/.test(text)) length = Math.floor(length / 2); // twice as wide, and broken anywhere
   if (text.length <= length) return [text, ""];

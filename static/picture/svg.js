@@ -1,7 +1,7 @@
 /* Elements of SVG, and what of them differs from the last drawing. */
 
 const NS = "http://www.w3.org/2000/svg";
-export const icons = document.querySelector("[data-picture]")?.dataset.icons ?? "";
+export const icons = document.querySelector("[data-icons]")?.dataset.icons ?? "";
 export const GLYPHS = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", reorganising: "slashes", public: "check" };
 
 export function add(parent, name, attributes = {}, text) {

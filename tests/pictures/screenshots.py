@@ -68,7 +68,7 @@ main { padding-top: .5rem !important; }
 """The sentence, the steps, the cluster and its lanes, and nothing else: a picture that moves is small."""
 ONLY_THE_WAY = """
 .bar, footer.page, .toasts, .crumbs, .columns > :not([data-part]), [data-part="change"] .stack > :not(.head),
-#over-time :is([data-present], .look-back, .twins, .beside, figure:has(.plot)), #over-time > p
+#over-time :is([data-present], .look-back, .twins, .beside, figure:has([data-plot])), #over-time > p
 { display: none !important; }
 main { padding-top: .5rem !important; } .head { min-height: 4rem; }
 """
@@ -140,7 +140,7 @@ class Film:
         """The last frame: the change is done, and every node has come to its last version."""
         self.page.goto(change)
         self.page.wait_for_selector(".outcome[data-outcome=done]")
-        self.page.wait_for_selector("#over-time svg.walk")
+        self.page.wait_for_selector("#over-time [data-lanes] svg")
         self.page.add_style_tag(content=ONLY_THE_WAY)
         self.page.wait_for_timeout(300)
         self.frames.append((self.camera.encoded(self.page.screenshot(), QUALITY_OF_FRAMES), FRAME_MS))
@@ -250,7 +250,7 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     film.end_with(change)
     camera.keep("lanes", film.developed())
     page.goto(change)
-    page.wait_for_selector("#over-time svg.walk")
+    page.wait_for_selector("#over-time [data-lanes] svg")
     camera.both_themes(page, "over-time", page.locator("#over-time"))
     story.submit(f"DROP INDEX {INDEX}")
 

@@ -7,7 +7,7 @@ import mimetypes
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 from playwright.sync_api import Page, Route, sync_playwright
 
+from changes.pages.picture import Sessions, over_time_json
+from leases.staircase.facts import Facts
+from leases.staircase.picture import picture
 from tests.chromium import CHROMIUM
 
 STATIC = Path(settings.BASE_DIR) / "static"
@@ -112,6 +115,28 @@ def sentences(now: float, *, held: bool = False, kind: str = "", language: str =
     }
     with override(language):
         return {name: render_to_string(f"parts/{name}.html", {"part": part}) for name, part in parts.items()}
+
+
+def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = (), is_range: bool = False) -> str:
+    """A page with nothing but lanes over time, where session `holder` keeps the use that the publisher waits for."""
+    sessions = Sessions()
+    if holder:
+        [walk] = window.walks
+        use = max(
+            (use for use in walk.uses if use.version == walk.versions[0].version),
+            key=lambda use: use.ended or use.until,
+        )
+        told = {"session": 7, "user": "sam", "application": holder, "for_s": 5.0}
+        lease = {"table_id": walk.table_id, "version": use.version, "acquired_at": iso(use.began), "holders": [told]}
+        sessions.see([{"name": use.node, "leases": [lease]}], walk.versions[1].published_at + 1)
+    drawn = over_time_json(window, runs, 30.0, sessions, is_range=is_range)
+    part = render_to_string("parts/over_time.html", {"part": {"picture": picture(window) | {"drawn": drawn}}})
+    frame = render_to_string("parts/over_time_frame.html", {"parts": {"over_time": part}})
+    links = "".join(f'<link rel="stylesheet" href="/static/{name}.css">' for name in ("tokens", "app", "cluster-pages"))
+    clock = f'data-server-time="{iso(window.end)}"'
+    head = f'<meta charset="utf-8"><title>Lanes</title>{links}<script defer src="/static/page.js"></script>'
+    body = f"<main><h1>A change</h1>{frame}</main>"
+    return f'<!doctype html><html lang="en" {clock}><head>{head}</head><body>{body}</body></html>'
 
 
 @contextmanager

@@ -1,23 +1,19 @@
-"""What a picture over time says: counts of many nodes, marks, sentences, the moments one may look back at."""
+"""What lanes over time say: sentences, figures, who has a lane, the moments one may look back at."""
 
 from __future__ import annotations
 
-import itertools
 import json
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from leases.samples import Sample
 from leases.staircase.facts import SECONDS_MAX, Facts, Second, Use, Version, Walk, from_json, to_json
-from leases.staircase.lanes import LAGGARDS, LANES_MAX
-from leases.staircase.picture import BAR, TEXT
-from leases.staircase.plots import POINTS_MAX, Span, beside, sentence
+from leases.staircase.lanes import LAGGARDS, LANES_MAX, counts, looks, nodes_shown
+from leases.staircase.picture import news_only, picture
+from leases.staircase.plots import Span, beside, sentence
 from leases.staircase.seconds import seconds_of
 from leases.staircase.stops import STOPS_MAX
-from tests.leases.staircase.drawn import Mark, Work, facts, picture, steady, use, version
+from tests.leases.staircase.drawn import Mark, Work, facts, steady, use, version
 
 LADDER = [version(1, -9.0), version(2, 10.0, "delete-only"), version(3, 40.0)]
 
@@ -35,20 +31,25 @@ def crowd(nodes: int, slow: int = 0) -> Facts:
     return facts(LADDER, uses, end=50.0)
 
 
+def lanes_of(window: Facts) -> list[str]:
+    [walk] = window.walks
+    return nodes_shown(walk, window)
+
+
 def test_as_long_as_there_is_room_every_node_has_a_lane() -> None:
-    [table] = picture(crowd(LANES_MAX))["tables"]
-    assert (len(table["lanes"]), table["counts"]) == (LANES_MAX, [])
+    some = crowd(LANES_MAX)
+    assert (len(lanes_of(some)), counts(some.walks[0], some)) == (LANES_MAX, [])
 
 
 def test_of_many_nodes_counts_are_drawn_and_the_laggards_lanes() -> None:
-    [table] = picture(crowd(LANES_MAX + 40, slow=3))["tables"]
-    assert {"n097", "n098", "n099"} <= {lane["node"] for lane in table["lanes"]}
-    assert len(table["lanes"]) == LAGGARDS
-    assert [row["node"] for row in table["twin"]["rows"]] == [lane["node"] for lane in table["lanes"]]
-    assert [(one["version"], one["most"]) for one in table["counts"]] == [(1, 100), (2, 100), (3, 100)]
-    first = table["counts"][0]["slices"]
-    assert [one["nodes"] for one in first] == [100, 3]  # all but the laggards have left
-    assert table["height"] == pytest.approx(table["lanes"][-1]["y"] + table["lane_height"])
+    many = crowd(LANES_MAX + 40, slow=3)
+    shown = lanes_of(many)
+    assert {"n097", "n098", "n099"} <= set(shown)
+    assert len(shown) == LAGGARDS
+    assert [row["node"] for row in picture(many)["tables"][0]["twin"]["rows"]] == shown
+    found = counts(many.walks[0], many)
+    assert [(one["version"], one["most"]) for one in found] == [(1, 100), (2, 100), (3, 100)]
+    assert [n for _, n in found[0]["steps"]] == [100, 3, 0], "all but the laggards have left, then they"
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,53 @@ def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: li
     uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05), of_loader]
     seen = picture(facts(LADDER, uses, end=50.0))
     [table] = seen["tables"]
-    assert [lane["node"] for lane in table["lanes"]] == lanes
     assert [row["node"] for row in table["twin"]["rows"]] == lanes
     assert table["summary"]["nodes"] == 1, "those that went from version to version, or use the last one"
     told = {one.get("node") for stop in seen["stops"] for one in stop["happened"]} - {None}
     assert told == set(lanes)
+
+
+@pytest.mark.parametrize(
+    ("marks", "has_lane"),
+    [
+        pytest.param((Mark(45.0, "killed", "n000"),), True, id="it fell"),
+        pytest.param((Mark(-45.0, "killed", "n000"), Mark(-40.0, "joined", "n000")), False, id="it rose before"),
+        pytest.param((Mark(-30.0, "killed", "n000"),), True, id="it is down since before"),
+    ],
+)
+def test_a_fallen_node_has_a_lane_however_quick_it_was(marks: tuple[Mark, ...], has_lane: bool) -> None:
+    many = crowd(LANES_MAX + 40, slow=LAGGARDS)
+    fallen = Facts(many.start, many.end, False, many.walks, marks)
+    assert ("n000" in lanes_of(fallen)) == has_lane
+
+
+@pytest.mark.parametrize(
+    ("kinds", "news"),
+    [
+        pytest.param(
+            "killed silent joined back frozen silent thawed silent back",
+            "killed joined frozen thawed silent back",
+            id="a killed node is silent, and a node that joined answers",
+        ),
+        pytest.param("silent killed silent", "killed", id="it was killed just after its last heartbeat"),
+    ],
+)
+def test_what_is_known_is_not_marked_again(kinds: str, news: str) -> None:
+    marks = tuple(Mark(float(at), kind, "n1") for at, kind in enumerate(kinds.split(), 1))
+    assert [mark.kind for mark in news_only(marks)] == news.split()
+
+
+def test_of_several_columns_no_state_is_drawn_without_the_name_of_its_own() -> None:
+    """A type change: first the new column moves, then the old one."""
+
+    def moves(number: int, at: float, state: str, name: str) -> Version:
+        one = {"element": "column", "name": name, "state": state, "filling": False}
+        return Version(number, at, state, (one,))
+
+    new, old = "year (as bigint)", "year (was integer)"
+    versions = [version(1, 0), moves(2, 5, "delete-only", new), moves(3, 10, "write-only", old), version(4, 20)]
+    assert [look.of for look in looks(facts(versions, [], end=30).walks[0]).values()] == ["", new, old, ""]
+    assert {look.of for look in looks(facts(versions[:2], [], end=30).walks[0]).values()} == {""}, "one needs no name"
 
 
 @pytest.mark.parametrize(
@@ -84,68 +127,6 @@ def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: li
 def test_the_sentence_is_about_those_who_went(uses: list[Use], way: tuple[int | None, int | None, int]) -> None:
     summary = picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]
     assert (summary["first"], summary["last"], summary["nodes"]) == way
-
-
-def test_a_fallen_node_has_a_lane_however_quick_it_was() -> None:
-    many = crowd(LANES_MAX + 40, slow=LAGGARDS)
-    fallen = Facts(many.start, many.end, False, many.walks, (Mark(45.0, "killed", "n000"),))
-    assert "n000" in {lane["node"] for lane in picture(fallen)["tables"][0]["lanes"]}
-
-
-def test_what_is_known_is_not_marked_again() -> None:
-    """A killed node is silent, and a node that joined answers: neither is news."""
-    kinds = ("killed", "silent", "joined", "back", "frozen", "silent", "thawed", "silent", "back")
-    marks = tuple(Mark(float(at), kind, "n1") for at, kind in enumerate(kinds, 1))
-    shown = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, marks=marks))
-    told = [mark["kind"] for mark in shown["tables"][0]["lanes"][0]["marks"]]
-    assert told == ["killed", "joined", "frozen", "thawed", "silent", "back"]
-
-
-def test_a_node_that_was_killed_after_its_last_heartbeat_is_not_called_silent() -> None:
-    marks = (Mark(7.5, "silent", "n1"), Mark(8.0, "killed", "n1"), Mark(30.0, "silent", "n1"))
-    shown = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, marks=marks))
-    assert [mark["kind"] for mark in shown["tables"][0]["lanes"][0]["marks"]] == ["killed"]
-
-
-def test_a_revoked_lease_is_marked_in_the_lanes_of_its_table_alone() -> None:
-    walks = tuple(Walk(number, f"t{number}", tuple(LADDER), (use("n1", 1, 0.5),)) for number in (7, 8))
-    marks = (Mark(5.0, "revoked", "n1", 8), Mark(6.0, "draining", "n1"))
-    both = Facts(0.0, 50.0, False, walks, marks)
-    told = [[mark["kind"] for mark in table["lanes"][0]["marks"]] for table in picture(both)["tables"]]
-    assert told == [["draining"], ["revoked", "draining"]]
-    assert both.of_table(7).marks == marks[1:]
-    old = to_json(both)
-    del old["marks"][0]["table_id"]  # kept by an older release, which did not say of which table
-    assert [mark.table_id for mark in from_json(old).marks] == [None, None]
-
-
-def test_of_several_columns_no_state_is_drawn_without_the_name_of_its_own() -> None:
-    """A type change: first the new column moves, then the old one. The legend has every version, whatever the room."""
-
-    def moves(number: int, at: float, state: str, name: str) -> Version:
-        one = {"element": "column", "name": name, "state": state, "filling": False}
-        return Version(number, at, state, (one,))
-
-    new, old = "year (as bigint)", "year (was integer)"
-    versions = [
-        version(1, 0),
-        moves(2, 5, "delete-only", new),
-        moves(3, 10, "write-only", new),
-        moves(4, 15, "write-only", old),
-        version(5, 20),
-    ]
-    drawn = picture(facts(versions, [use("n1", 2, 5, 10), use("n1", 4, 15, 20)], end=30))["tables"][0]
-    assert drawn["legend"] == [
-        {"first": 1, "last": 1, "phase": "public", "of": ""},
-        {"first": 2, "last": 2, "phase": "delete-only", "of": new},
-        {"first": 3, "last": 3, "phase": "write-only", "of": new},
-        {"first": 4, "last": 4, "phase": "write-only", "of": old},
-        {"first": 5, "last": 5, "phase": "public", "of": ""},
-    ]
-    assert [flag["of"] for flag in drawn["flags"]] == [new, new, old, ""]
-    assert [bar["of"] for bar in drawn["lanes"][0]["bars"]] == [new, old]
-    alone = picture(facts(versions[:3], [], end=30))["tables"][0]
-    assert alone["legend"] == [], "one column needs no name"
 
 
 def test_the_sentence_names_the_longest_wait() -> None:
@@ -164,14 +145,6 @@ def test_a_wait_that_lasts_is_not_over() -> None:
         assert summary["wait"] == {"seconds": 40.0, "node": "n1", "version": 1, "is_over": False}
 
 
-def test_the_words_of_a_mark_stand_above_every_bar_of_its_lane() -> None:
-    uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05)]
-    shown = picture(facts(LADDER, uses, end=50.0, marks=(Mark(30.0, "revoked", "n1"),)))["tables"][0]
-    [lane] = shown["lanes"]
-    assert min(bar["y"] for bar in lane["bars"]) >= lane["y"] + TEXT
-    assert max(bar["y"] for bar in lane["bars"]) + BAR <= lane["y"] + shown["lane_height"]
-
-
 @pytest.mark.parametrize(
     "marks",
     [
@@ -187,54 +160,9 @@ def test_a_fall_explains_no_wait_at_another_time(marks: tuple[Mark, ...]) -> Non
     assert (summary["wait"]["node"], summary["is_fallen"]) == ("n2", False)
 
 
-def test_a_node_that_fell_and_rose_before_the_window_needs_no_lane_of_its_own() -> None:
-    many = crowd(LANES_MAX + 40, slow=LAGGARDS)
-    risen = (Mark(-45.0, "killed", "n000"), Mark(-40.0, "joined", "n000"), Mark(-30.0, "killed", "n001"))
-    shown = picture(Facts(many.start, many.end, False, many.walks, risen))["tables"][0]["lanes"]
-    assert {"n000", "n001"} & {lane["node"] for lane in shown} == {"n001"}
-
-
-def test_a_wait_is_drawn_at_its_node_and_is_not_folded() -> None:
-    """Beside lanes of milliseconds the node that was waited for looked like the others."""
-    uses = [use("n1", 1, -9.0, 10.1), use("n2", 1, -9.0, 10.1), use("n3", 1, -9.0, 33.0), use("n3", 2, 10.1)]
-    drawn = picture(facts([version(1, -9.0), version(2, 10.0)], uses, end=90.0))
-    [table] = drawn["tables"]
-    holds = {lane["node"]: lane["holds"] for lane in table["lanes"]}
-    assert (holds["n1"], holds["n2"]) == ([], [])
-    [wait] = holds["n3"]
-    assert (wait["seconds"], wait["is_over"], wait["label"]) == (23.0, True, True)
-    older = next(bar for lane in table["lanes"] if lane["node"] == "n3" for bar in lane["bars"] if bar["version"] == 1)
-    assert wait["y"] == older["y"], "in the bar of the version that it had to leave"
-    assert round(wait["x"] + wait["width"], 1) == round(older["x"] + older["width"], 1)
-    assert [(round(one["seconds"]), one["is_idle"]) for one in drawn["folds"]] == [(10, True), (23, False), (57, True)]
-
-
 def test_a_third_version_in_use_would_be_counted() -> None:
     uses = [use("n1", 1, 1.0), use("n2", 2, 11.0), use("n3", 3, 41.0)]
     assert picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]["at_once"] == 3
-
-
-@given(st.lists(st.floats(0.001, 99.9), min_size=1, max_size=30, unique=True))
-def test_no_words_of_versions_lie_over_others(moments: list[float]) -> None:
-    versions = [version(number, at, "write-only") for number, at in enumerate(sorted(moments), 2)]
-    uses = [use("n1", one.version, one.published_at, one.published_at + 0.5) for one in versions]
-    [table] = picture(facts([version(1, -5.0), *versions], uses, end=100.0))["tables"]
-    assert [flag["version"] for flag in table["flags"]] == [one.version for one in versions]
-    lengths = [fold["middle"] for fold in picture(facts(versions, uses, end=100.0))["folds"] if fold["is_named"]]
-    assert all(later - earlier >= 5.9 for earlier, later in itertools.pairwise(lengths))
-    named = sorted((flag["row"], *flag["span"]) for flag in table["flags"] if flag["label"])
-    assert named
-    for (row, _, right), (other, left, _) in itertools.pairwise(named):
-        assert row != other or right <= left + 0.01
-
-
-def test_words_of_a_version_are_not_covered_by_the_hatch_of_a_dead_node() -> None:
-    uses = [use("n1", 2, 10.5, 40.0, until=40.0), use("n2", 2, 10.5, 40.0, until=40.0)]
-    shown = picture(facts(LADDER[:2], uses, end=50.0, marks=(Mark(10.6, "killed", "n1"),)))
-    [dead, alive] = shown["tables"][0]["lanes"]
-    assert [gap["label"] for gap in dead["gaps"]] != [""]
-    assert (dead["bars"][0]["width"], alive["bars"][0]["label"]) == (alive["bars"][0]["width"], "long")
-    assert dead["bars"][0]["label"] != "long"
 
 
 def test_one_may_stop_at_each_moment_and_see_who_used_what_then() -> None:
@@ -262,43 +190,9 @@ def test_of_a_table_without_leases_nobody_is_said_not_to_use_it() -> None:
     assert picture(alone.since(20.0).until(45.0))["tables"][0]["has_leases"] is False
 
 
-def spans_of(ticks: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Where the words of ticks begin and end: a letter is a hundredth wide at least where the picture is narrowest."""
-    shares = [{"start": 0.0, "middle": 0.5, "end": 1.0}[tick["anchor"]] for tick in ticks]
-    lefts = [tick["x"] - share * len(tick["text"]) for tick, share in zip(ticks, shares, strict=True)]
-    return [(left, left + len(tick["text"])) for left, tick in zip(lefts, ticks, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("ladder", "end", "letters"),
-    [
-        ([version(n, n / 20) for n in range(1, 20)], 1.0, 12),
-        ([version(n, n / 4) for n in range(1, 60)], 15.0, 8),
-        ([version(n, 4.0 * n) for n in range(1, 60)], 300.0, 8),
-    ],
-    ids=["within a second", "several in each second", "a long one"],
-)
-def test_times_below_the_axis_neither_touch_nor_repeat_each_other(
-    ladder: list[Version], end: float, letters: int
-) -> None:
-    ticks = picture(facts(ladder, [], end=end))["ticks"]
-    spans = spans_of(ticks)
-    assert len(ticks) >= 3
-    assert all(right < left for (_, right), (left, _) in itertools.pairwise(spans))
-    assert len({tick["text"] for tick in ticks}) == len(ticks)
-    assert {len(tick["text"]) for tick in ticks} == {letters}
-
-
 def test_of_very_many_moments_neighbours_are_one_stop() -> None:
     many = picture(facts(LADDER, [use("n1", 1, at / 3, at / 3 + 0.1) for at in range(900)], end=400.0))
     assert 10 < len(many["stops"]) <= STOPS_MAX
-
-
-def test_a_long_window_is_drawn_with_few_points() -> None:
-    shown = picture(facts(LADDER, [], end=7000.0, seconds=steady(1, 6999)))
-    [line] = shown["rates"]["curves"][0]["lines"]
-    assert len(line.split()) <= POINTS_MAX + 1
-    assert len(shown["seconds"]) <= 12
 
 
 def test_the_sentence_of_the_charts_compares_a_change_with_the_time_without() -> None:
@@ -424,21 +318,6 @@ def test_a_picture_of_several_changes_compares_none_of_them() -> None:
     works = (Work(3, 2.5, 6.0, "done"), Work(4, 7.0, 8.0, "done"))
     assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works))["beside"] is None
     assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works[:1]))["beside"] is not None
-
-
-def test_a_word_that_the_next_bar_would_cover_is_left_out() -> None:
-    """Two bars that begin together lie over each other, but for a step."""
-    uses = [use("n1", 1, -9.0, 40.0), use("n1", 2, -9.0)]
-    [table] = picture(facts([version(1, -9.5), version(2, -9.2)], uses, end=50.0))["tables"]
-    assert [bar["label"] for bar in table["lanes"][0]["bars"]] == ["", "long"]
-
-
-def test_a_second_alone_is_as_wide_as_can_be_seen() -> None:
-    alone = Second(5.0, 3.0, 1.5, 2.5)
-    curves = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, seconds=(alone,)))["latencies"]["curves"]
-    for curve in curves:
-        (left, _), (right, _) = (point.split(",") for point in curve["lines"][0].split())
-        assert float(right) - float(left) > 0.2
 
 
 def test_a_use_that_nothing_is_known_of_any_more_is_drawn_until_the_kept_window_ended() -> None:
