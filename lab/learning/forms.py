@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
@@ -86,7 +87,8 @@ def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, A
                 for item in task.items
             ]
             return {"sort": "fields", "fields": fields}
-    return {"sort": task.form.value, "value": answered.get(task.form.value, "")}
+    value = answered.get(task.form.value, "")
+    return {"sort": task.form.value, "value": value, "is_in_seconds": task.asks.startswith("seconds")}
 
 
 def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
@@ -102,9 +104,20 @@ def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
             return "; ".join(say(pair_text(one)) for one in given or []) or _("nothing")
         case Form.ORDER:
             return " \u2192 ".join(text(book, f"{screen.id}.choice {one}") for one in given or [])
-        case Form.NUMBER | Form.TIME:
+        case Form.NUMBER:
+            return number_words(task, str(given))
+        case Form.TIME:
             return str(given)
     return ""
+
+
+def number_words(task: Predict, number: str) -> str:
+    """A number with the unit that its question asks for."""
+    if task.asks.startswith("seconds"):
+        return _("{n} s").format(n=number)
+    return (
+        ngettext("{n} time", "{n} times", int(number)).format(n=number) if task.asks.startswith("reloads") else number
+    )
 
 
 def own_steps(screen: Screen, answered: dict[str, Any]) -> list[str]:

@@ -120,7 +120,7 @@ WORDS: Mapping[str, str | Promise] = {
     "reorganisation": _("Reorganisation"),
     "store": _("One shared store"),
     "is gone": _("{what} is gone"),
-    "nothing there": _("nothing yet"),
+    "nothing there": _("nothing here"),
     "orphan": _("orphan entry"),
     "missing": _("missing entry"),
     "duplicate": _("breaks the rule"),

@@ -13,10 +13,11 @@ from lab.classroom import selectors
 from lab.classroom.selectors import Cell, Counted
 from lab.classroom.status import Status
 from lab.classroom.tally import BETWEEN_PAIRS
-from lab.exercises.chapter import Form, Screen
+from lab.exercises.chapter import Form, Predict, Screen
 from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
+from lab.learning.forms import number_words
 from lab.models import Course, Membership
 from lab.pages.courses.chapters import chapters_of, text
 from lab.pages.words import say
@@ -109,11 +110,13 @@ def counted(book: Book, one: Counted, *, shows_right: bool) -> dict[str, Any]:
 
 
 def _answer_words(book: Book, screen: Screen, answer: str) -> str:
-    """An answer as the task's form words it; numbers, hours and orders speak for themselves."""
-    match getattr(screen.task, "form", None):
-        case Form.CHOICE | Form.MATCH:
+    """An answer as the task's form words it; hours and orders speak for themselves."""
+    match screen.task:
+        case Predict(form=Form.CHOICE | Form.MATCH):
             return text(book, f"{screen.id}.choice {answer}")
-        case Form.PAIRS:
+        case Predict(form=Form.NUMBER) as task:
+            return number_words(task, answer)
+        case Predict(form=Form.PAIRS):
             return say(clauses([pair_text(pair) for pair in answer.split(BETWEEN_PAIRS)]))
     return answer
 
