@@ -366,6 +366,10 @@ def lines_of(answer: Mapping[str, Any]) -> tuple[str, ...]:
     return _words(answer, "lines")
 
 
+def _breaks_at(found: Judgement) -> int:
+    return len(found.story) if found.played is None else len(found.played.frames) - 1
+
+
 def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | None) -> Grade:
     lines = lines_of(answer)
     try:
@@ -375,10 +379,10 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     remarks = [*found.faults]
     if found.outcome is Outcome.RIGHT and found.played is not None and found.played.states:
         remarks.append(Text("{n} states were tried, and none was broken.", {"n": f"{found.played.states:,}"}))
-    if found.story and found.played is None:
-        broken = clauses_named(found.clauses)
-        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": broken}))
-        remarks += found.story
+    if found.story and not found.faults:
+        remarks.append(
+            Text("broken at step {n}: {what}", {"n": _breaks_at(found), "what": clauses_named(found.clauses)})
+        )
     if found.is_hidden:
         remarks.append(
             Text(

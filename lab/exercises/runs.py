@@ -63,7 +63,7 @@ def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Playe
     else:
         steps = _own(plain, rows, session.steps)
     versions = tuple(stage_name(stage) for stage in model.stages)
-    film = Film(plain, places_of(plain, versions[1:], {}), shows_danger=bool(clauses))
+    film = Film(plain, places_of(plain, versions[1:], {}), shows_danger=bool(clauses), about=clauses)
     return versions, Played(verdict, states, stores_of(model), film.frames(steps))
 
 

@@ -6,7 +6,7 @@
 A statement is one frame, and so is a range of the fill; steps that change nothing to look at are left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -143,9 +143,12 @@ assert set(WORKS.values()) == set(WORK)
 class Film:
     """Makes the frames of runs of one plan."""
 
-    def __init__(self, plain: Plain, places: Places, *, shows_danger: bool = False) -> None:
+    def __init__(
+        self, plain: Plain, places: Places, *, shows_danger: bool = False, about: Collection[str] = ()
+    ) -> None:
+        """`about`: the clauses that are marked; all, if none is named."""
         self.plain, self.places, self.model = plain, places, plain.model
-        self.shows_danger = shows_danger
+        self.shows_danger, self.about = shows_danger, about
         self.sentences = Sentences(plain)
         self.end = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
 
@@ -263,7 +266,7 @@ class Film:
         return self._faults(replay(self.plain, steps)[-1])
 
     def _faults(self, config: Config) -> tuple[Fault, ...]:
-        faults = self.plain.faults(config)
+        faults = tuple(one for one in self.plain.faults(config) if not self.about or one.clause in self.about)
         damage = DAMAGE.of(faults, self.plain.stops[config.stop].newest)
         return damage or (faults if self.shows_danger else ())
 
