@@ -212,7 +212,7 @@ export class Ladder {
     });
     if (!this.isLocked && (this.data.most ?? 99) > this.order.length && (loose.length || this.held !== null)) parts.push(this.link("open", this.order.length, level), this.slot(h("div", { class: "open" }, this.words[this.order.length ? "next tile" : "first tile"]), -2, level));
     if (this.data.goal) parts.push(this.link(marks[this.order.length]?.kind ?? "none", -1, level), this.slot(fixed(this.data.goal), this.order.length, level));
-    this.line.classList.toggle("long", this.data.tiles.length > LONG || Boolean(this.data.goal || this.data.wraps));
+    this.line.classList.toggle("long", this.data.tiles.length > LONG || Boolean(this.data.goal || this.data.wraps || this.data.tiles.some((one) => one.states?.length > 1)));
     this.line.replaceChildren(...parts);
     this.tiles.forEach((one, at) => {
       one.classList.toggle("held", this.held === at);
