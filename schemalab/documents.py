@@ -40,7 +40,7 @@ def index(request: HttpRequest) -> HttpResponse:
             name,
             [
                 (path.relative_to(ROOT / DOCS).as_posix(), _title(path))
-                for path in sorted((ROOT / DOCS / name).glob("*.md"))
+                for path in sorted((ROOT / DOCS / name).glob("*.md"), key=_place)
             ],
         )
         for name in FOLDERS
@@ -78,6 +78,12 @@ def _title(file: Path) -> str:
     return first.removeprefix("# ").replace("`", "")
 
 
+def _place(file: Path) -> tuple[int, str]:
+    """Numbered pages stand in their order, behind those without a number."""
+    numbered = NUMBERED.match(_title(file))
+    return (0 if numbered is None else int(numbered[1]), file.name)
+
+
 def html_of(file: Path) -> SafeString:
     tokens = MARKDOWN.parse(file.read_text(encoding="utf-8"))
     folder = file.relative_to(ROOT).parent.as_posix()
@@ -91,7 +97,7 @@ def html_of(file: Path) -> SafeString:
         for inside in token.children or ():
             if inside.type == "link_open":
                 _lead(inside, folder)
-    rendered = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
+    rendered = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}).replace("<th></th>", "<td></td>")
     return SafeString(re.sub(r'(<h\d [^>]*)data-section="(\d+)">', r'\1><span id="section-\2"></span>', rendered))
 
 
