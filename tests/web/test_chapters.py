@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,19 @@ def open_all_before(browser: Client, book: Book, screen: Screen) -> None:
     """Every prediction before this screen was shown on demand."""
     assert book.chapter is not None
     before = book.chapter.screens[: book.chapter.screens.index(screen)]
+    _show(browser, book, [one for one in before if isinstance(one.task, Predict)])
+
+
+def show_all(browser: Client, book: Book) -> None:
+    """The solution of every task was shown on demand."""
+    assert book.chapter is not None
+    _show(browser, book, book.chapter.tasks)
+
+
+def _show(browser: Client, book: Book, screens: Iterable[Screen]) -> None:
     user_id, at = int(browser.session["_auth_user_id"]), now()
     Progress.objects.bulk_create(
-        Progress(user_id=user_id, exercise=book.folder, task=one.id, begun_at=at, shown_at=at)
-        for one in before
-        if isinstance(one.task, Predict)
+        Progress(user_id=user_id, exercise=book.folder, task=one.id, begun_at=at, shown_at=at) for one in screens
     )
 
 

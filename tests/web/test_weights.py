@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from catalog.models import Table
+from tests.web.test_chapters import BOOKS, show_all, url
 
 BYTES_MAX = 60_000
 GZIP_LEVEL = 6  # Django's
@@ -52,6 +53,12 @@ def everybody(people: dict[str, User], flights: Table) -> Client:
 def test_no_page_weighs_more_than_60_kb(everybody: Client, flights: Table, language: str) -> None:
     everybody.cookies["django_language"] = language
     weights = {page: weight(everybody, page) for page in [*PAGES, f"/tables/{flights.pk}/"]}
+    for book in BOOKS:
+        assert book.chapter is not None
+        show_all(everybody, book)
+        last = url("chapter-screen", book, book.chapter.screens[-1])
+        assert "ending-picture" in everybody.get(last).content.decode()
+        weights[last] = weight(everybody, last)
     assert {page: total for page, parts in weights.items() if (total := sum(parts.values())) > BYTES_MAX} == {}
 
 

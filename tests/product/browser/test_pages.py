@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -41,6 +42,9 @@ PAGES = [
     "/lab/stage/?present=1",
     "/lab/chapters/01-one-jump/",
     "/lab/chapters/01-one-jump/handout/",
+    "/lab/done/",
+    "/lab/live/recorded/orphan/",
+    "/lab/rollouts/",
     "/lab/courses/",
     "/lab/polls/",
     "/lab/live/",
@@ -49,7 +53,7 @@ PAGES = [
     "/glossary/",
     "/about/",
 ]
-
+PREDICTION = "/lab/chapters/01-one-jump/what-is-left/"
 
 REFER = "ALTER TABLE axe_table ADD FOREIGN KEY (b) REFERENCES axe_parent"
 
@@ -79,12 +83,35 @@ def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_
         page.goto(f"{cluster.address}{path}")
         found |= {(look, f"visitor {path}"): problems for look, problems in looks(page, [])}
     sign_in(page, cluster)
-    for number, path in enumerate(PAGES):
+    for number, path in enumerate([*PAGES, *a_class(page, new_page(), cluster)]):
         page.goto(f"{cluster.address}{path}")
         page.wait_for_load_state("networkidle") if "named" in path else page.wait_for_selector("h1")
         seen = [("narrow", on_a_phone(page))] if number % every else looks(page, () if every == 1 else COLOURS)
         found |= {(look, path): problems for look, problems in seen}
     assert {where: problems for where, problems in found.items() if problems} == {}
+
+
+def a_class(teacher: Page, learner: Page, cluster: RunningCluster) -> list[str]:
+    """A course with a learner, who has predicted wrong and been stopped by the teacher's pace: its pages."""
+    teacher.goto(f"{cluster.address}/lab/courses/")
+    teacher.get_by_label("Name", exact=True).fill("Databases, spring")
+    teacher.get_by_role("button", name="Make the course").click()
+    course = urlsplit(teacher.url).path
+    learner.goto(teacher.locator(".link-text").inner_text())
+    learner.get_by_label("Your name").fill("Bo")
+    learner.get_by_role("button", name="Join the course").click()
+    learner.goto(f"{cluster.address}{PREDICTION}")
+    learner.locator("input[name=choice][value=nothing]").check()
+    learner.locator("form[data-answer] .task-send button").click()
+    expect(learner.locator("#outcome")).to_be_visible()
+    chapter = PREDICTION.split("/")[3]
+    teacher.goto(f"{cluster.address}{course}?chapter={chapter}")
+    teacher.get_by_role("button", name="Take everybody through").click()
+    teacher.get_by_role("button", name="Move everybody on").click()
+    return [
+        *(f"{course}projector/", f"{course}projector/?right=1", f"{course}?chapter={chapter}&right=1"),
+        *(f"{course}learners/1/", f"{course}1/{'/'.join(PREDICTION.split('/')[3:])}"),
+    ]
 
 
 def looks(page: Page, not_on_a_phone: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
