@@ -54,6 +54,8 @@ class Environment:
     """Its sessions that listen."""
     lock_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
     """Sessions at the store for advisory locks."""
+    staging_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
+    """Sessions at the store in which PostgreSQL reads the data of COPY."""
     shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
     """Where catalog queries are answered."""
     reader: Reader = field(default_factory=lambda: Reader(None))
@@ -218,6 +220,7 @@ class Environment:
         self.router.close()
         await self.hub.close()
         await self.lock_pool.close()
+        await self.staging_pool.close()
         await self.pool.close()
         await self.directory.pool.close()
         await self.shadow.close()

@@ -51,6 +51,8 @@ log = logging.getLogger(__name__)
 CONTROL_SESSIONS = 2
 LOCK_SESSIONS = 20
 """Sessions at the store that hold, or wait for, advisory locks."""
+STAGING_SESSIONS = 6
+"""Sessions at the store that read the data of COPY."""
 LOCK_OPTIONS = "-c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s"
 """What waits for a lock sees that its node is gone."""
 BACKLOG = 200
@@ -280,5 +282,6 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         keeper,
         Hub(settings.dsn, name),
         StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
+        StorePool(settings.dsn, name, options, STAGING_SESSIONS),
         Shadow(settings.dsn, settings.shadow, name, directory),
     )

@@ -86,7 +86,7 @@ class CatalogQueries:
         if node.HasField("where_clause"):
             raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
         copied = Statement("select", node, *_copied(statement), asks=statement.asks)
-        is_binary = options_of(node.options, is_from=False).is_binary
+        is_binary = options_of(node.options).is_binary
         formats = (BINARY_FORMAT,) if is_binary else ()
         result = await self.run(portal.about(copied, result_formats=formats))
         result.copy = copy_out(node, [field.name for field in result.fields or ()])

@@ -1,4 +1,7 @@
-"""Options of COPY. They are checked in PostgreSQL's order, so that of several mistakes it names the same one."""
+"""Options of COPY TO, checked in PostgreSQL's order, so that of several mistakes it names the same one.
+
+Those of COPY FROM are read by PostgreSQL itself.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -28,9 +31,7 @@ class Options:
     format: str = "text"
     delimiter: str = ""
     null: str = ""
-    default: str | None = None
     header: bool = False
-    matches_header: bool = False
     quote: str = ""
     escape: str = ""
     codec: str = ""
@@ -38,9 +39,6 @@ class Options:
     force_quote: tuple[str, ...] = ()
     force_not_null: tuple[str, ...] = ()
     force_null: tuple[str, ...] = ()
-    ignores_errors: bool = False
-    is_verbose: bool = False
-    is_silent: bool = False
     rejected_max: int = 0
     given: dict[str, str] = field(default_factory=dict)
     """Texts as they were given."""
@@ -54,7 +52,7 @@ class Options:
         return self.format == "csv"
 
 
-def options_of(elements: Iterable[Node], *, is_from: bool) -> Options:
+def options_of(elements: Iterable[Node]) -> Options:
     """The options of a statement. Raises PostgreSQL's errors for what cannot be."""
     options, seen = Options(), set[str]()
     for item in elements:
@@ -63,21 +61,26 @@ def options_of(elements: Iterable[Node], *, is_from: bool) -> Options:
         read = _READERS.get(name)
         if read is None:
             raise SqlError(SYNTAX_ERROR, f'option "{name}" not recognized', element.location)
-        if name in seen and (is_from or name != "on_error"):
+        if name in seen and name != "on_error":
             raise SqlError(SYNTAX_ERROR, "conflicting or redundant options", element.location)
         seen.add(name)
-        read(options, element, is_from)
-    _check(options, is_from=is_from)
+        read(options, element)
+    _check(options)
     return options
 
 
 # -- the values of single options
 
 
+def option(node: Node, name: str) -> str | None:
+    """The word of a COPY for an option, in lower case: "" for its name alone; None where it is not given."""
+    given = next((one.def_elem for one in node.options if one.def_elem.defname == name), None)
+    return None if given is None else _string(given).lower() if given.HasField("arg") else ""
+
+
 def wants_binary(node: Node) -> bool:
     """True for FORMAT binary, whatever else may be wrong with the options of a COPY."""
-    given = [option.def_elem for option in node.options if option.def_elem.defname == "format"]
-    return any(element.arg.string.sval == "binary" for element in given)
+    return option(node, "format") == "binary"
 
 
 def _string(element: Node) -> str:
@@ -107,14 +110,14 @@ def _truth(element: Node) -> bool | None:
     return True if word in TRUE else False if word in FALSE else None
 
 
-def _format(options: Options, element: Node, _: bool) -> None:
+def _format(options: Options, element: Node) -> None:
     name = _string(element)
     if name not in FORMATS:
         raise SqlError(INVALID_PARAMETER_VALUE, f'COPY format "{name}" not recognized', element.location)
     options.format = name
 
 
-def _freeze(options: Options, element: Node, _: bool) -> None:
+def _freeze(options: Options, element: Node) -> None:
     value = _truth(element)
     if value is None:
         raise SqlError(SYNTAX_ERROR, f"{element.defname} requires a Boolean value")
@@ -122,23 +125,20 @@ def _freeze(options: Options, element: Node, _: bool) -> None:
         options.given["freeze"] = "on"
 
 
-def _text(options: Options, element: Node, _: bool) -> None:
+def _text(options: Options, element: Node) -> None:
     options.given[element.defname] = _string(element)
 
 
-def _header(options: Options, element: Node, is_from: bool) -> None:
+def _header(options: Options, element: Node) -> None:
     value = _truth(element)
     if value is None and _string(element).lower() == "match":
-        if not is_from:
-            raise SqlError(FEATURE_NOT_SUPPORTED, 'cannot use "match" with HEADER in COPY TO')
-        options.header = options.matches_header = True
-        return
+        raise SqlError(FEATURE_NOT_SUPPORTED, 'cannot use "match" with HEADER in COPY TO')
     if value is None:
         raise SqlError(SYNTAX_ERROR, f'{element.defname} requires a Boolean value or "match"')
     options.header = value
 
 
-def _columns(options: Options, element: Node, _: bool) -> None:
+def _columns(options: Options, element: Node) -> None:
     kind = element.arg.WhichOneof("node") if element.HasField("arg") else None
     if kind == "a_star":
         names: tuple[str, ...] = (ALL_COLUMNS,)
@@ -150,7 +150,7 @@ def _columns(options: Options, element: Node, _: bool) -> None:
     setattr(options, element.defname, names)
 
 
-def _encoding(options: Options, element: Node, _: bool) -> None:
+def _encoding(options: Options, element: Node) -> None:
     try:
         options.codec = codec_of(_string(element))
     except LookupError:
@@ -158,23 +158,17 @@ def _encoding(options: Options, element: Node, _: bool) -> None:
         raise SqlError(INVALID_PARAMETER_VALUE, message, element.location) from None
 
 
-def _on_error(options: Options, element: Node, is_from: bool) -> None:
-    if not is_from:
-        raise SqlError(INVALID_PARAMETER_VALUE, "COPY ON_ERROR cannot be used with COPY TO", element.location)
-    word = _string(element)
-    if word not in ("stop", "ignore"):
-        raise SqlError(INVALID_PARAMETER_VALUE, f'COPY ON_ERROR "{word}" not recognized', element.location)
-    options.ignores_errors = word == "ignore"
+def _on_error(_: Options, element: Node) -> None:
+    raise SqlError(INVALID_PARAMETER_VALUE, "COPY ON_ERROR cannot be used with COPY TO", element.location)
 
 
-def _log_verbosity(options: Options, element: Node, _: bool) -> None:
+def _log_verbosity(_: Options, element: Node) -> None:
     word = _string(element)
     if word not in ("default", "verbose", "silent"):
         raise SqlError(INVALID_PARAMETER_VALUE, f'COPY LOG_VERBOSITY "{word}" not recognized', element.location)
-    options.is_verbose, options.is_silent = word == "verbose", word == "silent"
 
 
-def _reject_limit(options: Options, element: Node, _: bool) -> None:
+def _reject_limit(options: Options, element: Node) -> None:
     word = _string(element)
     try:
         options.rejected_max = int(word)
@@ -185,7 +179,7 @@ def _reject_limit(options: Options, element: Node, _: bool) -> None:
         raise SqlError(INVALID_PARAMETER_VALUE, message)
 
 
-_READERS: dict[str, Callable[[Options, Node, bool], None]] = {
+_READERS: dict[str, Callable[[Options, Node], None]] = {
     "format": _format, "freeze": _freeze, "delimiter": _text, "null": _text, "default": _text, "header": _header,
     "quote": _text, "escape": _text, "force_quote": _columns, "force_not_null": _columns, "force_null": _columns,
     "encoding": _encoding, "on_error": _on_error, "log_verbosity": _log_verbosity, "reject_limit": _reject_limit,
@@ -195,7 +189,7 @@ _READERS: dict[str, Callable[[Options, Node, bool], None]] = {
 # -- together
 
 
-def _check(options: Options, *, is_from: bool) -> None:
+def _check(options: Options) -> None:
     """Fill in the defaults, and refuse what does not go together."""
     given = options.given
     if options.is_binary:
@@ -204,18 +198,15 @@ def _check(options: Options, *, is_from: bool) -> None:
                 raise SqlError(SYNTAX_ERROR, f"cannot specify {name.upper()} in BINARY mode")
     options.delimiter = given.get("delimiter", "," if options.is_csv else "\t")
     options.null = given.get("null", "" if options.is_csv else "\\N")
-    options.default = given.get("default")
     if options.is_csv:
         options.quote = given.get("quote", '"')
         options.escape = given.get("escape", options.quote)
     _check_texts(options)
     if options.is_binary and options.header:
         raise SqlError(FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode")
-    _check_csv(options, is_from=is_from)
-    _check_markers(options, is_from=is_from)
-    if options.is_binary and options.ignores_errors:
-        raise SqlError(SYNTAX_ERROR, "only ON_ERROR STOP is allowed in BINARY mode")
-    if options.rejected_max and not options.ignores_errors:
+    _check_csv(options)
+    _check_markers(options)
+    if options.rejected_max:
         raise SqlError(INVALID_PARAMETER_VALUE, "COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
     if options.is_binary and options.codec:
         raise unsupported("COPY in BINARY mode with another encoding than UTF-8")
@@ -226,7 +217,7 @@ def _check_texts(options: Options) -> None:
         raise SqlError(FEATURE_NOT_SUPPORTED, "COPY delimiter must be a single one-byte character")
     if options.delimiter in "\r\n":
         raise SqlError(INVALID_PARAMETER_VALUE, "COPY delimiter cannot be newline or carriage return")
-    for name, text in (("null", options.null), ("default", options.default or "")):
+    for name, text in (("null", options.null), ("default", options.given.get("default", ""))):
         if "\r" in text or "\n" in text:
             message = f"COPY {name} representation cannot use newline or carriage return"
             raise SqlError(INVALID_PARAMETER_VALUE, message)
@@ -234,7 +225,7 @@ def _check_texts(options: Options) -> None:
         raise SqlError(INVALID_PARAMETER_VALUE, f'COPY delimiter cannot be "{options.delimiter}"')
 
 
-def _check_csv(options: Options, *, is_from: bool) -> None:
+def _check_csv(options: Options) -> None:
     """Checks of options that only CSV has."""
     given = options.given
     if options.is_csv and len(options.quote.encode()) != 1:
@@ -252,30 +243,18 @@ def _check_csv(options: Options, *, is_from: bool) -> None:
     ):
         if is_given and not options.is_csv:
             raise SqlError(FEATURE_NOT_SUPPORTED, f"COPY {name} requires CSV mode")
-        if is_given and name == "FORCE_QUOTE" and is_from:
-            raise SqlError(FEATURE_NOT_SUPPORTED, f"COPY {name} cannot be used with COPY FROM")
-        if is_given and name in ("FORCE_NOT_NULL", "FORCE_NULL") and not is_from:
+        if is_given and name in ("FORCE_NOT_NULL", "FORCE_NULL"):
             raise SqlError(INVALID_PARAMETER_VALUE, f"COPY {name} cannot be used with COPY TO")
 
 
-def _check_markers(options: Options, *, is_from: bool) -> None:
-    """Markers of NULL and DEFAULT differ from everything else, and from each other."""
+def _check_markers(options: Options) -> None:
+    """The marker of NULL differs from everything else. Raises for options of COPY FROM."""
     if options.delimiter in options.null:
         message = "COPY delimiter character must not appear in the NULL specification"
         raise SqlError(INVALID_PARAMETER_VALUE, message)
     if options.is_csv and options.quote in options.null:
         raise SqlError(INVALID_PARAMETER_VALUE, "CSV quote character must not appear in the NULL specification")
-    if "freeze" in options.given and not is_from:
+    if "freeze" in options.given:
         raise SqlError(INVALID_PARAMETER_VALUE, "COPY FREEZE cannot be used with COPY TO")
-    if options.default is None:
-        return
-    if not is_from:
+    if "default" in options.given:
         raise SqlError(FEATURE_NOT_SUPPORTED, "COPY DEFAULT cannot be used with COPY TO")
-    if options.delimiter in options.default:
-        message = "COPY delimiter character must not appear in the DEFAULT specification"
-        raise SqlError(FEATURE_NOT_SUPPORTED, message)
-    if options.is_csv and options.quote in options.default:
-        raise SqlError(FEATURE_NOT_SUPPORTED, "CSV quote character must not appear in the DEFAULT specification")
-    if options.null == options.default:
-        message = "NULL specification and DEFAULT specification cannot be the same"
-        raise SqlError(FEATURE_NOT_SUPPORTED, message)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from expressions.errors import UNTRANSLATABLE, SqlError
 from nodes.copy.encodings import NAMES
 from nodes.copy.options import Options
-from nodes.copy.tuples import HEAD, TRAILER
 from nodes.wire.messages import NULL_FIELD
 
+HEAD, TRAILER = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _COUNT, _INT = struct.Struct("!h"), struct.Struct("!i")
 LETTERS = {b"\\": b"\\\\", b"\b": b"\\b", b"\f": b"\\f", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\v": b"\\v"}
 

@@ -68,7 +68,7 @@ class Read:
         is_copy = self.portal.statement.kind == TO
         formats = self.portal.result_formats
         if is_copy:
-            options_of(self.portal.statement.node.options, is_from=False)
+            options_of(self.portal.statement.node.options)
             formats = (BINARY,) if wants_binary(self.portal.statement.node) else ()
         sent = Sent.of(formats, [field.oid for field in self.fields or ()])
         relay = Relay(sent.chunk_rows)

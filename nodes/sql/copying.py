@@ -8,8 +8,8 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from catalog.text.sql_names import quoted
 from expressions.analysis.building import Parameters
-from expressions.analysis.scopes import Scope
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     DUPLICATE_COLUMN,
@@ -21,16 +21,16 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.typed import Expr
-from nodes.copy.incoming import CopyIn
-from nodes.copy.options import ALL_COLUMNS, options_of
+from nodes.copy.options import ALL_COLUMNS, option, options_of
 from nodes.copy.outgoing import CopyOut
+from nodes.copy.staging import CopyIn
 from nodes.sql.admission import nodes_in
 from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
 from nodes.sql.planner import Planner, make_plan
 from nodes.sql.plans import InsertPlan, Plan
 from nodes.sql.statements import Statement
-from nodes.sql.writes.assignments import ASKED, column_named
+from nodes.sql.writes.assignments import column_named
+from nodes.sql.writes.pieces import Assembled, Pieces, assembled
 from nodes.sql.writes.questions import Described
 from nodes.sql.writes.row_rules import rules_of
 from nodes.sql.writes.source_text import Reading
@@ -38,6 +38,7 @@ from nodes.sql.writes.source_text import Reading
 Node = Any
 COPIES = FROM, TO = "copy from", "copy to"
 """The two kinds of statement."""
+NO_HEADER = ("false", "off", "0")
 NOT_HERE = "Anyone can COPY to stdout or from stdin. psql's \\copy reads and writes files of the client."
 LARGE = " `manage.py load` loads large files."
 
@@ -54,31 +55,40 @@ class CopyPlanner(Planner):
             hint = "copy into the tables that it reads"
             raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy to view "{node.relation.relname}"', hint=hint)
         descriptor = table_of(self.catalog, node.relation)
-        options = options_of(node.options, is_from=True)
-        columns = copied(descriptor, node.attlist)
-        scan, scope = self.scope(node, descriptor)
-        where = self._condition(node, descriptor, scope) if node.HasField("where_clause") else None
-        defaults = self.defaults(descriptor)
-        names = [column.name for column in columns]
+        columns, (scan, _) = copied(descriptor, node.attlist), self.scope(node, descriptor)
+        has_where, format_, header = node.HasField("where_clause"), option(node, "format"), option(node, "header")
+        if has_where:
+            self._check_condition(node, descriptor)
         copy = CopyIn(
-            descriptor.name,
+            descriptor,
+            self._text(node, descriptor, columns),
             columns,
-            options,
-            forced("FORCE_NULL", options.force_null, names, descriptor),
-            forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
-            frozenset(place for place, c in enumerate(columns) if c.id in defaults or c.identity),
-            where,
+            header=int(header not in (None, *NO_HEADER)),
+            is_csv=format_ == "csv",
+            leaves_out=option(node, "on_error") == "ignore",
+            has_where=has_where,
+            takes_defaults=option(node, "default") is not None,
         )
-        return InsertPlan(descriptor, columns, (), None, defaults, rules_of(descriptor), None, None, scan, copy=copy)
+        defaults, rules = self.defaults(descriptor), copy.rules_left(rules_of(descriptor))
+        return InsertPlan(descriptor, columns, (), None, defaults, rules, None, None, scan, copy=copy)
 
-    def _condition(self, node: Node, descriptor: Descriptor, scope: Scope) -> Expr:
+    def _check_condition(self, node: Node, descriptor: Descriptor) -> None:
         """WHERE: which rows are kept. It reads the row and nothing else."""
         if any(part.DESCRIPTOR.name == "SubLink" for part in nodes_in(node.where_clause)):
             raise SqlError(FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition")
-        found = self.local_condition(node.where_clause, scope)
-        if found is None:
-            self.questions(node, descriptor).kept()
-        return found or ASKED
+        self.questions(node, descriptor).kept()
+
+    def _text(self, node: Node, descriptor: Descriptor, columns: Sequence[Column]) -> Assembled:
+        """COPY into the staging table, with the options as the statement words them."""
+        written = self.questions(node, descriptor).written
+        clauses, names = written.clauses, ", ".join(quoted(column.name) for column in columns)
+        is_binary = written.verb + 1 < written.target and clauses.words[written.verb + 1] == "binary"
+        options = clauses.next(written.target, written.end, "from") + 2
+        end = clauses.next(options, written.end, "where")
+        verb = "COPY BINARY" if is_binary else "COPY"
+        pieces: Pieces = (f"{verb} pg_temp.{quoted(descriptor.name)} ({names}) FROM STDIN ",)
+        pieces += (clauses.slice(options, end),) if options < end else ()
+        return assembled(self.statement.text, pieces)
 
 
 def copied(descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
@@ -94,20 +104,6 @@ def copied(descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def forced(option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor) -> frozenset[int]:
-    """The places of the columns that an option names."""
-    if ALL_COLUMNS in wanted:
-        return frozenset(range(len(names)))
-    places = set()
-    for name in wanted:
-        if name in names:
-            places.add(names.index(name))
-            continue
-        column_named(descriptor, name, -1)
-        raise SqlError(INVALID_COLUMN_REFERENCE, f'{option} column "{name}" not referenced by COPY')
-    return frozenset(places)
-
-
 def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[str, ViewInUse]) -> None:
     """Raises `SqlError` for a COPY TO that is none of a query or of columns of a table."""
     refuse_files(node)
@@ -118,20 +114,23 @@ def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[s
             raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
         if node.query.select_stmt.HasField("into_clause"):
             raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
-        options_of(node.options, is_from=False)
+        options_of(node.options)
         return
     if node.relation.relname in views and node.relation.schemaname in SCHEMAS:
         hint = "Try the COPY (SELECT ...) TO variant."
         raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
     descriptor = table_of(tables, node.relation)
-    options = options_of(node.options, is_from=False)
-    names = [column.name for column in copied(descriptor, node.attlist)]
-    forced("FORCE_QUOTE", options.force_quote, names, descriptor)
+    options = options_of(node.options)
+    names = {column.name for column in copied(descriptor, node.attlist)}
+    for name in options.force_quote:
+        if name not in names and name != ALL_COLUMNS:
+            column_named(descriptor, name, -1)
+            raise SqlError(INVALID_COLUMN_REFERENCE, f'FORCE_QUOTE column "{name}" not referenced by COPY')
 
 
 def copy_out(node: Node, names: Sequence[str]) -> CopyOut:
     """The form of the rows of COPY TO, of a query with columns of these names."""
-    options = options_of(node.options, is_from=False)
+    options = options_of(node.options)
     wanted = names if ALL_COLUMNS in options.force_quote else options.force_quote
     unknown = next((name for name in wanted if name not in names), None)
     if unknown is not None:

@@ -8,7 +8,7 @@ from catalog.elements import Column, ColumnId, Index
 from expressions.analysis.scopes import Scan
 from expressions.sqltypes import Type
 from expressions.typed import ColumnRef, Expr, Literal
-from nodes.copy.incoming import CopyIn
+from nodes.copy.staging import CopyIn
 from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns, Output
 

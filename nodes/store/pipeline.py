@@ -37,6 +37,8 @@ POOL_WAIT_S = 10.0
 STOP_S_MAX = 10.0
 CONNECT_S_MAX = 10
 READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
+ANSWER_BYTES_MAX = 2**21
+"""Of what the store says to one message outside of a pipeline: twice a value."""
 READS_MAX = 32
 """Pieces of an answer read before others get their turn."""
 BYTEA, INT2 = 17, 21
@@ -209,10 +211,32 @@ def _binary(param: bytes | int | list[bytes] | list[int]) -> bytes:
     return int2_array(param) if param and isinstance(param[0], int) else bytea_array(param)  # type: ignore[arg-type]
 
 
+class AnswerTooLong(Exception):
+    """The store says more outside of a pipeline than a node is to hold: its message has a value of a user's."""
+
+
+class Owner(psycopg.AsyncConnection[tuple[object, ...]]):
+    """psycopg's connection. Raises `AnswerTooLong` instead of reading a long answer, and is of no use then."""
+
+    async def wait(self, gen: Any, interval: float = 0.1) -> Any:
+        return await super().wait(self._bounded(gen), interval)
+
+    def _bounded(self, gen: Any) -> Any:
+        size, ready = 0, None
+        try:
+            while True:
+                ready = yield gen.send(ready)
+                size += arrived(self.pgconn.socket)
+                if size > ANSWER_BYTES_MAX:
+                    raise AnswerTooLong
+        except StopIteration as end:
+            return end.value
+
+
 class StoreConnection:
     """One session at the store. One batch at a time; `is_ready` when none is under way and the last did not fail."""
 
-    def __init__(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
+    def __init__(self, connection: Owner) -> None:
         self._owner = connection
         self._pgconn = connection.pgconn
         self._loop = asyncio.get_running_loop()
@@ -235,7 +259,7 @@ class StoreConnection:
     @classmethod
     async def connect(cls, dsn: str, application_name: str, options: str, *, lives: bool = True) -> "StoreConnection":
         """A new session; of one that never commits nobody asks for the sign of the server's life (`lives`)."""
-        owner = await psycopg.AsyncConnection.connect(
+        owner = await Owner.connect(
             dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=CONNECT_S_MAX
         )
         connection = cls(owner)
@@ -302,6 +326,34 @@ class StoreConnection:
             raise batch.error
         self.is_ready = True
         return batch.results
+
+    @contextlib.asynccontextmanager
+    async def apart(self, notice: "Callable[[pq.abc.PGresult], None]") -> AsyncIterator[Owner]:
+        """The session for psycopg's own use, between two batches: a pipeline takes no COPY."""
+        assert self._batch is None, "a session of the store does one batch at a time"
+        if self.is_lost:
+            raise self._lost()
+        self._loop.remove_reader(self._fd)
+        self._pgconn.exit_pipeline_mode()
+        self._pgconn.notice_handler = notice
+        try:
+            yield self._owner
+        except AnswerTooLong:
+            self._lose("the store gave a long answer")
+            raise
+        finally:
+            self._pgconn.notice_handler = self._hear_last_words
+            try:
+                if not self.is_lost:
+                    self._pgconn.enter_pipeline_mode()
+                    self._loop.add_reader(self._fd, self._on_readable)
+            except psycopg.OperationalError as error:
+                self._lose(first_line(error))
+
+    @property
+    def has_spoken(self) -> bool:
+        """True if something has arrived that was not read yet."""
+        return not self.is_lost and bool(self._arrivals.poll(0))
 
     @property
     def last_words(self) -> str:

@@ -74,7 +74,7 @@ class Computing:
             self.env, transaction, text.place, context, self.style, parameters, relay, BINARY, goes_on=True, known=ways
         )
         transaction.relay(commands, relay)
-        readers, is_slow = [_reader(of, unread) for of in text.outputs], not SLOWLY_READ.isdisjoint(oids)
+        readers, is_slow = [reader_of(of, unread) for of in text.outputs], not SLOWLY_READ.isdisjoint(oids)
         try:
             while (rows := await relay.next()) is not None:
                 size = sum(len(cell) for row in rows for cell in row if cell is not None) if is_slow else 0
@@ -163,7 +163,7 @@ def _read(readers: Sequence[Callable[[bytes], PyValue]], rows: Sequence[Row]) ->
     return [[None if cell is None else read(cell) for read, cell in zip(readers, row, strict=True)] for row in rows]
 
 
-def _reader(of: Type, unread: Any = None) -> Callable[[bytes], PyValue]:
+def reader_of(of: Type, unread: Any = None) -> Callable[[bytes], PyValue]:
     read: Any = READERS.get(of.oid)
     if read is None:
         raise unsupported(f"a value of type {of} in a statement that writes", hint="cast it to text")

@@ -1,33 +1,39 @@
-"""COPY FROM STDIN: the rows that a client sends, written some at a time by one transaction.
+"""COPY FROM STDIN: the rows that PostgreSQL reads in a client's data, written some at a time by one transaction.
 
-    data    piece by piece, none is asked for before the last one's rows are written
-    rows    as many at a time as make one round trip to the store: numbers, defaults, NOT NULL, CHECK, keys
+    data    piece by piece to a staging table (`nodes.store.staging`); none is asked for before the last one is sent on
+    rows    as many at a time as make one round trip to the store: numbers, keys, rules of what is not public
     end     references to rows of the same table, which may have come later
 
 Nothing counts before COMMIT: what fails leaves nothing, wherever it does. Memory is bounded by one part, time and what
 a rollback leaves behind by `OPERATIONS_MAX`: a transaction holds back schema changes, and ends with its lease.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.typed import Context, evaluate
+from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from expressions.typed import Context
 from nodes.clients.portals import CopyData
 from nodes.context import Environment
-from nodes.copy.incoming import Incoming, Row
+from nodes.copy.staging import CopyIn
 from nodes.execution.fairness import LARGE_CHARS, in_thread
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.execution.writing.computing import Computing
+from nodes.execution.in_place import FIXED
+from nodes.execution.writing.computing import Computing, reader_of
 from nodes.execution.writing.inserted_rows import complete
-from nodes.execution.writing.write_context import Writing
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.execution.writing.writer import OPS_A_BATCH, Duplicate, duplicate
 from nodes.foreign_keys.checks import still_violated, write_part
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.foreign_keys.probes import first_refusal
 from nodes.foreign_keys.violations import Check
 from nodes.sql.plans import InsertPlan
+from nodes.sql.writes.row_texts import WHERE, Text, Texts
+from nodes.store import reader
+from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Row
+from nodes.store.staging import Staging, staging
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 from storage.integrity.references import Values as KeyValues
@@ -35,9 +41,10 @@ from storage.integrity.references import Values as KeyValues
 OPERATIONS_MAX = 20_000_000
 """Pairs that one COPY may put: of a row one for its existence, one for each column, one for each index."""
 PART_BYTES_MAX = 2**22
-END: Final = object()
 MISSING_MAX = 100_000
 """References to rows of the same table that have not come yet."""
+NOTICES_MAX = 1000
+"""Notices about rows that are left out: a client that sends many may not read meanwhile."""
 
 
 async def copy_from(
@@ -49,51 +56,84 @@ async def copy_from(
     notice: Callable[[str], None],
     computing: Computing,
 ) -> Result:
-    """All rows of the data, in a transaction that is open. Raises what INSERT raises, with the line."""
-    assert plan.copy is not None
+    """All rows of the data, in an open transaction. Raises what PostgreSQL says of a line, or INSERT of a row."""
+    copy = plan.copy
+    assert copy is not None
     with HeldRows(env.rows) as held:
-        notices: list[str] = []
-        incoming = Incoming(plan.copy, context.style, context.now, notices.append)
-        copying = Copying(env, transaction, plan, context, held, incoming, computing)
-        await data.begin(len(plan.columns), is_binary=plan.copy.options.is_binary)
-        async for piece in data.pieces():
-            await copying.take_all(incoming.rows(piece))
-            send_all(notices, notice)
-        await copying.take_all(incoming.end())
+        copying = Copying(env, transaction, plan, copy, context, held, computing)
+        async with staging(env.staging_pool) as staged:
+            await _stage(staged, copy, computing, transaction, data, notice)
+            async for rows in staged.rows(copy.read_sql, copying.chunk_rows):
+                await copying.take(rows)
         await copying.finish()
-        send_all(notices, notice)
         return Result(f"COPY {copying.rows}", has_written=True)
 
 
-def send_all(notices: list[str], notice: Callable[[str], None]) -> None:
-    """Send what has been gathered: a long row is taken apart in a thread, which must not write to a client."""
-    for text in notices:
-        notice(text)
-    notices.clear()
+async def _stage(
+    staged: Staging,
+    copy: CopyIn,
+    computing: Computing,
+    transaction: Transaction,
+    data: CopyData,
+    notice: Callable[[str], None],
+) -> None:
+    """Have PostgreSQL read the data into the staging table, under the client's settings and as the reader role."""
+    moment = f"'{transaction.started_at.isoformat()}'::pg_catalog.timestamptz"
+
+    def words(text: Text) -> str:
+        return text.place.filled({use.scan.number: "" for use in text.place.uses}, moment).text
+
+    texts: Texts = computing.texts
+    defaults = {c.id: words(texts.defaults[c.id]).removeprefix("SELECT ") for c in copy.read if c.id in texts.defaults}
+    where = "" if texts.kept is None else f" WHERE ({words(texts.kept).partition(WHERE)[2]}"
+    await staged.make(reader.before(computing.style, scans=True), copy.create_sql(defaults))
+    left = NOTICES_MAX
+
+    def report(text: str) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            notice(text)
+
+    async def begin(is_binary: bool) -> None:
+        await data.begin(len(copy.columns), is_binary=is_binary)
+
+    sql, start = copy.text.text + where, computing.portal.statement.start
+
+    def offset_of(position: int) -> int:
+        return int(start + copy.text.origin(len(sql[: position - 1].encode())))
+
+    await staged.copy(sql, begin, data.pieces(), report, offset_of, is_silent=not copy.leaves_out)
 
 
 @dataclass(eq=False)
 class Copying:
-    """One COPY FROM as far as it has come."""
+    """One COPY FROM as far as its rows are written."""
 
     env: Environment
     transaction: Transaction
     plan: InsertPlan
+    copy: CopyIn
     context: Context
     held: HeldRows
-    incoming: Incoming
     computing: Computing
     rows: int = 0
     operations: int = 0
-    _pending: int = 0
-    _part: list[Row] = field(default_factory=list)
+    _line: int = 0
+    """The line of the last row that was taken."""
+    _part: list[tuple[Values, int]] = field(default_factory=list)
+    """Rows with their lines."""
     _missing: dict[tuple[int, KeyValues], Check] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         descriptor = self.plan.descriptor
         self._rows_max = max(1, OPS_A_BATCH // (1 + len(descriptor.columns) + len(descriptor.indexes)))
         self._work = self._writing()
-        self._where = None if self.plan.copy is None else self.plan.copy.where
+        self._line = self.copy.header
+        types = [OF_SQL_TYPE[column.type] for column in self.copy.read]
+        self._readers = [reader_of(of) for of in types]
+        self._texts = [place for place, of in enumerate(types) if of.category == TEXT.category and self.copy.is_csv]
+        self.chunk_rows = CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(of.oid for of in types) else CHUNK_ROWS
 
     def _writing(self) -> Writing:
         return Writing(
@@ -106,31 +146,31 @@ class Copying:
             self.computing,
         )
 
-    async def take_all(self, rows: Iterator[Row | None]) -> None:
-        """The rows that have come; a long one is taken apart beside the event loop."""
-        while True:
-            if self.incoming.pending > LARGE_CHARS:
-                row = await in_thread(lambda: next(rows, END))
-            else:
-                row = next(rows, END)
-            if row is END:
-                break
-            if row is not None:
-                await self._take(row)
+    async def take(self, rows: Sequence[Row]) -> None:
+        """Rows as they come from the store; long ones are read beside the event loop."""
+        for row in rows:
+            read = partial(self._values, row)
+            is_long = sum(len(cell) for cell in row if cell is not None) > LARGE_CHARS
+            self._line += 1
+            try:
+                values = await in_thread(read) if is_long else read()
+            except SqlError as error:
+                error.where = self._where(self._line)
+                raise
+            self._part.append((values, self._line))
+            self._line += sum((row[place] or b"").count(b"\n") for place in self._texts)
+            self.held.take(bytes_of(values.values()))
+            if len(self._part) >= self._rows_max or self.held.held >= PART_BYTES_MAX:
+                await self._write()
             await self._work.turns.give()
-        self._hold_pending(2 * self.incoming.pending)
-        await self._work.turns.give()
 
-    def _hold_pending(self, size: int) -> None:
-        """Count what has come of a row that has not ended."""
-        self.held.take(size - self._pending)
-        self._pending = size
+    def _values(self, row: Row) -> Values:
+        """The values of a row; an identity column that has none is left to be numbered."""
+        values = zip(self.copy.read, self._readers, row, strict=True)
+        return {c.id: None if v is None else read(v) for c, read, v in values if v is not None or not c.identity}
 
-    async def _take(self, row: Row) -> None:
-        self.held.take(bytes_of(row.values.values()))
-        self._part.append(row)
-        if len(self._part) >= self._rows_max or self.held.held - self._pending >= PART_BYTES_MAX:
-            await self._write()
+    def _where(self, line: int) -> str:
+        return f"COPY {self.copy.descriptor.name}" + (f", line {line}" if self.copy.is_counted else "")
 
     async def finish(self) -> None:
         """No row comes any more. Raises 23503 when a row refers to one that has not come."""
@@ -146,38 +186,26 @@ class Copying:
         if not part:
             return
         work, rules = self._writing(), self.plan.rules
-        await complete(work, self.plan, [row.values for row in part])
-        part = await self._kept(part)
-        await work.foresee(row.values for row in part)
+        await complete(work, self.plan, [values for values, _ in part])
+        await work.foresee(values for values, _ in part)
         ends: list[int] = []
-        for row in part:
+        for values, line in part:
             try:
-                await work.refuse(rules, row.values)
-                await work.put(row.values)
+                await work.refuse(rules, values)
+                await work.put(values)
             except SqlError as error:
-                error.where = self.incoming.where(row.number, row.line)
+                error.where = self._where(line)
                 raise
             ends.append(len(work.ops))
         self._count(len(work.ops))
         try:
             violated = await write_part(work)
         except Duplicate as error:
-            raise self._of_first_row(error, work, part, ends) from None
+            raise self._of_first_row(error, work, [line for _, line in part], ends) from None
         self._note_missing(violated)
         self.rows += len(part)
-        self.held.give(self.held.held - self._pending)
+        self.held.give(self.held.held)
         self.held.give_pairs()
-
-    async def _kept(self, part: list[Row]) -> list[Row]:
-        """The rows that WHERE accepts."""
-        text = self.computing.texts.kept
-        if text is None:
-            where = self._where
-            return part if where is None else [r for r in part if evaluate(where, r.values, self.context) is True]
-        answers: list[bool] = []
-        async for some in self.computing.of_rows(self.transaction, self.context, text, [row.values for row in part]):
-            answers += [is_kept is True for (is_kept,) in some]
-        return [row for row, is_kept in zip(part, answers, strict=True) if is_kept]
 
     def _count(self, operations: int) -> None:
         self.operations += operations
@@ -186,7 +214,7 @@ class Copying:
             hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
             raise SqlError(PROGRAM_LIMIT, message, hint=hint)
 
-    def _of_first_row(self, error: Duplicate, work: Writing, part: list[Row], ends: list[int]) -> SqlError:
+    def _of_first_row(self, error: Duplicate, work: Writing, lines: list[int], ends: list[int]) -> SqlError:
         """The error of the first row whose key was there, with its line.
 
         A key that comes twice among these rows, and was refused once, is the second row's.
@@ -195,13 +223,13 @@ class Copying:
         given = {key: sum(op.key == key for op in work.ops) for key in refused}
         seen = dict.fromkeys(refused, 0)
         begin = 0
-        for row, end in zip(part, ends, strict=True):
+        for line, end in zip(lines, ends, strict=True):
             for op in work.ops[begin:end]:
                 if op.key in refused:
                     seen[op.key] += 1
                     if seen[op.key] > given[op.key] - refused[op.key]:
                         found = duplicate(self.plan.descriptor, op.key)
-                        found.where = self.incoming.where(row.number)
+                        found.where = self._where(line)
                         return found
             begin = end
         return error

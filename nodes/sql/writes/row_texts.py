@@ -229,14 +229,8 @@ class Queries(SourceText):
         return self._made(pieces, types, given)
 
     def kept(self) -> Text:
-        """WHERE of COPY, of rows that have come: true or false for each."""
-        alias, columns = self.written.alias, self.descriptor.public_columns
-        used = named_in([self.node.where_clause], alias, [column.name for column in columns])
-        given = [Given(alias, c.name, c.type, c.id) for c in columns if c.name in used or c is columns[0]]
-        _, *test = self.written.condition()
-        tables = [(parameters(given, self.first),), (relation(given, alias),)]
-        pieces = ["SELECT (", *test, " IS TRUE FROM ", *listed(tables), f" ORDER BY {ROWS}.{NUMBER}"]
-        return self._made(pieces, [BOOL], given)
+        """WHERE of COPY FROM, behind a mark."""
+        return self._made(["SELECT FROM ", self.table, WHERE, *self.written.condition()[1:]], ())
 
     def conflicting(self, conflict: Conflict) -> Text:
         """A test of whether a row in the way is changed, and the values that it gets: of both rows."""
@@ -345,6 +339,10 @@ class Queries(SourceText):
         pieces = ["SELECT ", *self._value(column, None), f" FROM {count}"]
         return Text(self.reading.place(assembled(self.statement, pieces), self.start), (OF_SQL_TYPE[column.type],))
 
+    def default_expression(self, column: Column) -> Text:
+        """The default of a column behind SELECT, as the definition of a table has it."""
+        return self._made(["SELECT ", *self._value(column, None)], [OF_SQL_TYPE[column.type]])
+
 
 @dataclass(frozen=True, slots=True)
 class _Assigned:
@@ -369,6 +367,8 @@ SLOT = -1_000_000
 PART_NAME = "\x02part"
 PART = quoted(PART_NAME)
 EXCLUDED = "excluded"
+WHERE = " /*\x02*/ WHERE ("
+"""A WHERE that no words of a user's are like."""
 DONE, HERE, THERE = '"\x02done"', '"\x02here"', '"\x02there"'
 IS_DONE = f"{DONE}.{DONE}"
 MATCHES = {
@@ -486,7 +486,7 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
                 rows = queries.source(plan)
             elif not plan.is_local and plan.copy is None:
                 rows = queries.values(plan)
-            if plan.copy is not None and plan.copy.where is not None and not is_simple(plan.copy.where):
+            if plan.copy is not None and plan.copy.has_where:
                 kept = queries.kept()
             if plan.conflict is not None and plan.conflict.assignments is not None:
                 is_known = plan.conflict.where is None and are_plain(plan.conflict.assignments.values())
@@ -498,6 +498,9 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
     if isinstance(plan, InsertPlan | MergePlan):
         columns = [plan.descriptor.column(c) for c, default in plan.defaults.items() if not is_simple(default)]
         defaults = {column.id: queries.default(column) for column in columns}
+    if isinstance(plan, InsertPlan) and plan.copy is not None:
+        given = [column for column in plan.descriptor.public_columns if column.default is not None]
+        defaults |= {column.id: queries.default_expression(column) for column in given}
     is_asked = plan.returning is not None and plan.returning.plain is None
     returned = queries.returned(plan.returning) if is_asked and plan.returning is not None else None
     return Texts(rows, returned, conflicting, kept, defaults)

@@ -1,0 +1,144 @@
+"""A session at the store in which PostgreSQL reads the data of one COPY FROM, apart from the transaction that writes.
+
+    BEGIN, the client's settings, reader role, CREATE TABLE pg_temp.t · COPY pg_temp.t · SELECT · ROLLBACK
+
+It takes as long as its client sends, and no lease has to last so long: it has no version's lock and no deadline, and
+nothing of it stays. The transaction that writes begins when the data is complete.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+import psycopg
+from psycopg import pq
+
+from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG
+from nodes.store.pipeline import (
+    BINARY,
+    READ_COMMITTED,
+    AnswerTooLong,
+    Command,
+    StoreConnection,
+    StoreError,
+    StorePool,
+    UsersCommand,
+    first_line,
+)
+from nodes.store.relay import Relay, Row
+
+BYTES_MAX = 2**31
+"""Of the data of one COPY."""
+WRITE_BYTES = 2**16
+ROLLBACK = Command("ROLLBACK")
+
+
+class Staging:
+    """The staging table of one COPY in its session."""
+
+    def __init__(self, connection: StoreConnection) -> None:
+        self._connection = connection
+
+    async def make(self, before: Command, create_sql: str) -> None:
+        """Make the table. `before`: the settings of the client, and its role."""
+        try:
+            await self._connection.run([Command(READ_COMMITTED), before, UsersCommand(create_sql)])
+        except StoreError as error:
+            raise SqlError(
+                error.sqlstate, error.message, detail=error.detail or None, hint=error.hint or None
+            ) from error
+
+    async def copy(
+        self,
+        sql: str,
+        begin: Callable[[bool], Awaitable[None]],
+        pieces: AsyncIterator[bytes],
+        notice: Callable[[str], None],
+        offset_of: Callable[[int], int],
+        *,
+        is_silent: bool,
+    ) -> None:
+        """Have PostgreSQL read the data. Raises its errors; `offset_of` gives the byte of the client's text.
+
+        `begin` asks for the data, binary or not, once the options are accepted. `is_silent`: PostgreSQL says nothing
+        of good data, so the first word is an error, and nobody needs to send on.
+        """
+
+        def hear(result: "pq.abc.PGresult") -> None:
+            notice((result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode())
+
+        size, waiting, is_cut = 0, bytearray(), False
+        try:
+            async with self._connection.apart(hear) as session, session.cursor() as cursor, cursor.copy(sql) as copy:
+                await copy.write(b"")  # psycopg adds nothing to data that has begun
+                assert cursor.pgresult is not None
+                await begin(bool(cursor.pgresult.binary_tuples))
+                async for piece in pieces:
+                    size += len(piece)
+                    if size > BYTES_MAX:
+                        hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
+                        raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
+                    waiting += piece
+                    if len(waiting) >= WRITE_BYTES:
+                        await copy.write(bytes(waiting))
+                        waiting.clear()
+                        if is_cut := is_silent and self._connection.has_spoken:
+                            break
+                await copy.write(bytes(waiting))
+        except psycopg.Error as error:
+            raise _translated(error, offset_of) from error
+        except AnswerTooLong:
+            raise SqlError(PROGRAM_LIMIT, TOO_LONG) from None
+        if is_cut:  # it was no error
+            raise SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
+
+    async def rows(self, sql: str, chunk_rows: int) -> AsyncIterator[Sequence[Row]]:
+        """The rows of a query, in binary, as they come."""
+        relay = Relay(chunk_rows)
+        commands = [UsersCommand(sql, result_format=BINARY, relay=relay)]
+        relay.begin(asyncio.get_running_loop().create_task(self._connection.run(commands)))
+        try:
+            while (rows := await relay.next()) is not None:
+                yield rows
+            await relay.finish()
+        except StoreError as error:
+            raise SqlError(error.sqlstate, error.message) from error
+        finally:
+            await relay.drop()
+
+
+@contextlib.asynccontextmanager
+async def staging(pool: StorePool) -> AsyncIterator[Staging]:
+    """A session for one COPY. Raises 53300 when none gets free in time."""
+    connection = await pool.take()
+    try:
+        yield Staging(connection)
+    finally:
+        try:
+            if not connection.is_lost:
+                await connection.run([ROLLBACK])
+        except StoreError:
+            await connection.close()
+        except BaseException:
+            await connection.close()
+            raise
+        finally:
+            pool.put_back(connection)
+
+
+def _translated(error: psycopg.Error, offset_of: Callable[[int], int]) -> SqlError:
+    given = error.diag
+    if given.sqlstate is None:
+        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {first_line(error)}")
+    return SqlError(
+        given.sqlstate,
+        given.message_primary or first_line(error),
+        offset_of(int(given.statement_position)) if given.statement_position else -1,
+        detail=given.message_detail,
+        hint=given.message_hint,
+        table=given.table_name,
+        column=given.column_name,
+        constraint=given.constraint_name,
+        where=given.context,
+    )
