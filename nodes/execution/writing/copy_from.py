@@ -158,7 +158,8 @@ class Copying:
                 error.where = self._where(self._line)
                 raise
             self._part.append((values, self._line))
-            self._line += sum((row[place] or b"").count(b"\n") for place in self._texts)
+            if self._line > 1:  # PostgreSQL counts line ends in quotes once it has seen one outside
+                self._line += sum((row[place] or b"").count(b"\n") for place in self._texts)
             self.held.take(bytes_of(values.values()))
             if len(self._part) >= self._rows_max or self.held.held >= PART_BYTES_MAX:
                 await self._write()

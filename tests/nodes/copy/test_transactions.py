@@ -2,6 +2,7 @@
 
 import struct
 import threading
+import time
 from select import select
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from psycopg import errors
 
 from catalog.elements import State
-from tests.nodes.conftest import Cluster
+from tests.nodes.conftest import SHORT_LEASE_S, Cluster
 from tests.nodes.execution.test_states import pair, with_column
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
 
@@ -152,6 +153,14 @@ def test_whoever_is_silent_is_disconnected(cluster: Cluster, n1: Any, table: str
     assert count(n1, table) == 0
 
 
+def test_a_client_may_send_for_longer_than_a_lease(cluster: Cluster, short: str, n1: Any, table: str) -> None:
+    with cluster.connect(short) as slow, slow.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+        copy.write(lines(ROWS))
+        time.sleep(1.5 * SHORT_LEASE_S)
+        copy.write(lines(ROWS, ROWS + 1))
+    assert count(n1, table) == 2 * ROWS
+
+
 def test_a_small_one_is_tried_again(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
     """Two that meet are one after the other, as INSERTs are: the client does not hear of it."""
     failed: list[BaseException] = []
@@ -222,6 +231,11 @@ def test_numbers_are_given_and_taken(cluster: Cluster, n1: Any) -> None:
     rows = n1.execute(f"SELECT id, w, u FROM {table} ORDER BY u").fetchall()
     assert [row[1:] for row in rows] == [("none", "a"), ("none", "b"), ("none", "c")]
     assert rows[0][0] < rows[1][0] < rows[2][0] == 1_000_000
+    with n1.cursor().copy(f"COPY {table} (id, u) FROM STDIN (DEFAULT 'D')") as copy:
+        copy.write(b"D\te\n2000000\tf\n")
+    ((given,), (taken,)) = n1.execute(f"SELECT id FROM {table} WHERE u IN ('e', 'f') ORDER BY u").fetchall()
+    assert rows[1][0] < given < taken == 2_000_000
+    n1.execute(f"DELETE FROM {table} WHERE u IN ('e', 'f')")
     with pytest.raises(errors.UniqueViolation, match=f"{table}_u_key"), \
             n1.cursor().copy(f"COPY {table} (u) FROM STDIN") as copy:  # fmt: skip
         copy.write(b"d\nc\n")
