@@ -5,6 +5,7 @@ transaction      from BEGIN and `enter` to COMMIT, under leases (section 6)
 entering         the door: `enter` for each version in use (T2)
 deadline         what ends a transaction with its leases, and moves when they are renewed (T4)
 relay            rows of a user's statement on their way to its client
+staging          a session in which PostgreSQL reads the data of a COPY FROM
 pinned           a session at the store that a client keeps between its transactions
 reader           the role of users' texts, and settings around one
 refusals         errors of the store in the terms of a client; those of an old schema count if something vouches for it
