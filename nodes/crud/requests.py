@@ -37,7 +37,7 @@ from nodes.crud.errors import (
     unknown_table,
 )
 from nodes.crud.texts import Text, shown_columns
-from nodes.execution.describing import describe, fields_of
+from nodes.execution.describing import describe
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.writing import dml
@@ -341,10 +341,9 @@ class Request:
     async def _described(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
         """A part of a statement that writes, by the store."""
         try:
-            found = await describe(self.env, None, lacking.place, lacking.oids, settings_of(self.caller.style))
+            return await describe(self.env, None, lacking.place, lacking.oids, settings_of(self.caller.style))
         except SqlError as error:
             raise await self._explained(lacking.explained(error), catalog) from None
-        return Described(found.parameters, fields_of(found.columns))
 
     async def _explained(self, error: SqlError, catalog: Mapping[str, Descriptor]) -> SqlError:
         error.offset = -1  # of a text that the client has not written

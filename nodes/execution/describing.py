@@ -8,7 +8,6 @@ lengths, which the values of pairs have not.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from catalog.elements import Column
 from catalog.text.sql_names import quoted
@@ -16,9 +15,10 @@ from expressions.typed import ColumnRef
 from nodes.context import Environment
 from nodes.sql.readable import InPlace
 from nodes.sql.uses import Columns
+from nodes.sql.writes.questions import Described
 from nodes.store import reader, refusals
 from nodes.store.pipeline import DescribeCommand, StoreConnectionLost, StoreError
-from nodes.store.relay import Described, described
+from nodes.store.relay import fields_in
 from nodes.store.transaction import Transaction
 from nodes.wire import oids
 from nodes.wire.messages import Field
@@ -26,17 +26,9 @@ from nodes.wire.messages import Field
 MOMENT = "NULL::pg_catalog.timestamptz"
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """The types of parameters, and the columns of the result."""
-
-    parameters: tuple[int, ...]
-    columns: tuple[Described, ...]
-
-
 async def describe(
     env: Environment, transaction: Transaction | None, place: InPlace, oids: Sequence[int], style: Sequence[str]
-) -> Description:
+) -> Described:
     """Ask the store, in the session of a transaction that has one, else in any. `oids`: declared types, 0 if open."""
     done = place.filled({use.scan.number: nulls_sql(use.columns) for use in place.uses}, MOMENT)
     command = DescribeCommand(done.text, oids=tuple(oids), offset_of=lambda position: place.offset(done, position))
@@ -52,7 +44,7 @@ async def describe(
             except StoreError as error:
                 raise refusals.users_error(error, command) from error
     parameters = tuple(results[1].param_type(number) for number in range(results[1].nparams))
-    return Description(parameters, described(results[1]))
+    return Described(parameters, fields_in(results[1]))
 
 
 def nulls_sql(columns: Mapping[str, Column]) -> str:
@@ -72,10 +64,8 @@ def shown_fields(columns: Columns) -> tuple[Field, ...] | None:
     )
 
 
-def fields_of(columns: Sequence[Described], *known: Sequence[Field] | None) -> tuple[Field, ...]:
+def fields_of(columns: Sequence[Field], known: Sequence[Field] | None) -> tuple[Field, ...]:
     """The columns for the client. What is `known` of one says more of it: its length, and the table that it shows."""
-    fields = [Field(column.name, column.oid, column.size, modifier=column.modifier) for column in columns]
-    for more in reversed(known):
-        if more is not None and len(more) == len(fields):
-            fields = [m if (m.name, m.oid) == (f.name, f.oid) else f for m, f in zip(more, fields, strict=True)]
-    return tuple(fields)
+    if known is None or len(known) != len(columns):
+        return tuple(columns)
+    return tuple(m if (m.name, m.oid) == (f.name, f.oid) else f for m, f in zip(known, columns, strict=True))

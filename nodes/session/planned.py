@@ -497,10 +497,9 @@ class PlannedStatements:
     async def _described(self, transaction: Transaction, lacking: Undescribed, named: NamedRelations) -> Described:
         """A part of a statement that writes, by the store."""
         try:
-            found = await describe(self.env, transaction, lacking.place, lacking.oids, self.users_settings())
+            return await describe(self.env, transaction, lacking.place, lacking.oids, self.users_settings())
         except SqlError as error:
             raise await self.names.explained(lacking.explained(error), named.tables) from None
-        return Described(found.parameters, fields_of(found.columns))
 
 
 def refuse_catalog(named: NamedRelations) -> None:

@@ -20,7 +20,7 @@ from nodes.sql.one_table import one_table
 from nodes.sql.plans import Plan, QueryPlan, TruncatePlan, WritingPlan
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.merges import Merges
-from nodes.sql.writes.questions import Asked, Described, columns_of
+from nodes.sql.writes.questions import Described, columns_of
 from nodes.sql.writes.several import several
 from nodes.sql.writes.source_text import Reading, Within
 
@@ -40,7 +40,7 @@ class Planner(Merges):
     def _part(self, kind: str, node: Node, within: Within) -> WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""
         planner = Planner(
-            self.catalog, self.parameters, self.style, self.views, self.statement, self.reading, self.asked, within
+            self.catalog, self.parameters, self.style, self.views, self.statement, self.reading, self.answers, within
         )
         plan = planner._plan(kind, node)
         assert isinstance(plan, WritingPlan)
@@ -101,8 +101,8 @@ def make_plan(
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
     reading = reading or Reading(None, catalog, views, Parameters(), style)
-    asked = Asked(parameters, iter(answers))
-    plan = planner(catalog, parameters, style, views, statement, reading, asked).plan(statement.kind, statement.node)
+    made = planner(catalog, parameters, style, views, statement, reading, iter(answers))
+    plan = made.plan(statement.kind, statement.node)
     if UNKNOWN in parameters.types:
         refuse_unnamed(statement, parameters.types)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]

@@ -10,17 +10,8 @@ from expressions.sqltypes import Type
 from expressions.typed import ColumnRef, Expr, Literal
 from nodes.copy.staging import CopyIn
 from nodes.sql.writes.row_rules import Rules
+from nodes.sql.writes.typed import Given
 from nodes.wire.columns import Columns, Output
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A column of another relation that RETURNING names: `number` is that of its value among those of a row."""
-
-    relation: str
-    name: str
-    type: Type
-    number: ColumnId
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,8 @@ class Returning:
     """The columns of the row that it names."""
     stars: tuple[tuple[tuple[str, str], ...] | None, ...] = ()
     """For each item the columns that * stands for, by the names of their relations and their own; None: no star."""
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[Given, ...] = ()
+    """Columns of other relations that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +78,13 @@ class InsertPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatePlan:
+class ChangePlan:
+    """An UPDATE or a DELETE: the rows that it changes, as far as they are understood here."""
+
     descriptor: Descriptor
     scan: Scan
-    assignments: Mapping[ColumnId, Expr]
     where: Expr | None
     scans: tuple[Scan, ...]
-    rules: Rules
     returning: Returning | None
     is_joined: bool = False
     """Other tables have a say in which rows, or what they get."""
@@ -102,17 +94,16 @@ class UpdatePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class DeletePlan:
-    descriptor: Descriptor
-    scan: Scan
-    where: Expr | None
-    scans: tuple[Scan, ...]
-    returning: Returning | None
-    is_joined: bool = False
-    """Other tables have a say in which rows, or what they get."""
-    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
-    """Columns that equal what the other tables have, of these types: where these rows are few, they say which keys are
-    read."""
+class DeletePlan(ChangePlan):
+    """A DELETE."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatePlan(ChangePlan):
+    """An UPDATE, with what columns get."""
+
+    assignments: Mapping[ColumnId, Expr]
+    rules: Rules
 
 
 @dataclass(frozen=True, slots=True)

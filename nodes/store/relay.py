@@ -9,9 +9,11 @@ may be large by itself, and libpq hands it over when it has all of it, so bytes 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from psycopg import pq
+
+from nodes.wire.messages import Field
 
 Row = tuple[bytes | None, ...]
 
@@ -23,18 +25,10 @@ ROW_BYTES_MAX = 2**25
 """Of a chunk, as the store sends it."""
 
 
-class Described(NamedTuple):
-    """A column of a result, as the store describes it."""
-
-    name: str
-    oid: int
-    size: int
-    modifier: int
-
-
-def described(result: "pq.abc.PGresult") -> tuple[Described, ...]:
+def fields_in(result: "pq.abc.PGresult") -> tuple[Field, ...]:
+    """The columns of a result, as the store describes them."""
     return tuple(
-        Described((result.fname(n) or b"").decode(), result.ftype(n), result.fsize(n), result.fmod(n))
+        Field((result.fname(n) or b"").decode(), result.ftype(n), result.fsize(n), modifier=result.fmod(n))
         for n in range(result.nfields)
     )
 
@@ -44,7 +38,7 @@ class Relay:
 
     def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
         self.chunk_rows = chunk_rows
-        self.columns: tuple[Described, ...] = ()
+        self.columns: tuple[Field, ...] = ()
         self.bytes_held = 0
         self.bytes_without_row = 0
         self.resume: Callable[[], None] = lambda: None
@@ -65,7 +59,7 @@ class Relay:
         if self._is_dropped:
             return True
         width = range(result.nfields)
-        self.columns = self.columns or described(result)
+        self.columns = self.columns or fields_in(result)
         value = result.get_value
         rows = [tuple([value(number, place) for place in width]) for number in range(result.ntuples)]
         size = sum([len(cell) for row in rows for cell in row if cell is not None])
@@ -79,7 +73,7 @@ class Relay:
 
     def end(self, result: "pq.abc.PGresult") -> None:
         """Take the end of the rows, which may be the first that is heard of them."""
-        self.columns = self.columns or described(result)
+        self.columns = self.columns or fields_in(result)
 
     # -- the statement's session ---------------------------------------------------------------------------------
 

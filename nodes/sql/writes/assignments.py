@@ -5,7 +5,7 @@ understood here, for writes by key (`local`). Everything else PostgreSQL describ
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,19 +32,20 @@ from expressions.errors import (
 )
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Literal, is_simple, modifier_of
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.naming import SCHEMAS, ViewInUse, table_of
-from nodes.sql.plans import Beside, Returning
+from nodes.sql.plans import Returning
 from nodes.sql.statements import Statement
 from nodes.sql.uses import shown_of
+from nodes.sql.writes import typed
 from nodes.sql.writes.identity import refuse_assigned
 from nodes.sql.writes.others import Others, aliases, named_in
 from nodes.sql.writes.pieces import ACTION as MERGE_ACTION
 from nodes.sql.writes.pieces import ACTIONS
-from nodes.sql.writes.questions import Asked, Given, Questions, columns_of, given_node
+from nodes.sql.writes.questions import Described, Given, Questions, columns_of, given_node
 from nodes.sql.writes.source_text import Reading, Within
 from nodes.wire.columns import Columns, Output
 
@@ -71,7 +72,7 @@ class Assignments:
     views: Mapping[str, ViewInUse]
     statement: Statement
     reading: Reading
-    asked: Asked
+    answers: Iterator[Described]
     within: Within | None = None
     analyzer: Analyzer = field(init=False)
 
@@ -89,7 +90,7 @@ class Assignments:
 
     def questions(self, node: Node, descriptor: Descriptor) -> Questions:
         text, start = self.statement.text, self.statement.start
-        return Questions(self.reading, text, start, node, descriptor, self.within, self.asked)
+        return Questions(self.reading, text, start, node, descriptor, self.within, self.parameters, self.answers)
 
     def is_view(self, relation: Node) -> bool:
         return relation.relname in self.views and relation.schemaname in SCHEMAS
@@ -239,13 +240,15 @@ class Assignments:
         names = {column.name: column.id for column in descriptor.public_columns}
         own = frozenset(names[name] for name in named_in(nodes, alias, names))
         types = {(a, o.name): o.type for a, some in others.columns.items() for o in some}
-        beside = [
-            Beside(relation, name, types[relation, name], ColumnId(FIRST_BESIDE - place))
-            for place, (relation, name) in enumerate(others.named_in(nodes))
-        ]
+        beside: list[typed.Given] = []
+        for place, (relation, name) in enumerate(others.named_in(nodes), -FIRST_BESIDE):
+            of = types[relation, name]
+            if of.sql_type is None:
+                raise unsupported(f"RETURNING of {of}")
+            beside.append(typed.Given(relation, name, of.sql_type, ColumnId(-place)))
         mine, is_merge = [(alias, name) for name in names], node.DESCRIPTOR.name == "MergeStmt"
         if is_merge:
-            beside.append(Beside(ACTIONS, MERGE_ACTION, TEXT, ACTION))
+            beside.append(typed.Given(ACTIONS, MERGE_ACTION, SqlType.TEXT, ACTION))
         stars: list[tuple[tuple[str, str], ...] | None] = []
         for item in nodes:
             star = star_of(item)

@@ -82,10 +82,6 @@ class Assembled:
     targets: tuple[int, ...]
     """Where the table that is written is named."""
 
-    def places(self, byte: int) -> list[int]:
-        """Where a byte of the statement stands in the text."""
-        return [at + byte - start for at, start, length in self.slices if start <= byte < start + length]
-
     def origin(self, byte: int) -> int:
         """The byte of the statement that a byte of the text comes from; of what was added, one before it."""
         place = bisect_right([at for at, _, _ in self.slices], byte) - 1

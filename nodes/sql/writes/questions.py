@@ -86,14 +86,6 @@ class Answer:
     written: Scan | None
 
 
-@dataclass(eq=False)
-class Asked:
-    """The statement's parameters as far as their types are known, and the store's answers in their order."""
-
-    parameters: Parameters
-    answers: Iterator[Described] = field(default_factory=lambda: iter(()))
-
-
 @dataclass(frozen=True, slots=True)
 class Item:
     """A value for a column, or for a part of it that is `of` this type; of no type of its own it is cast already."""
@@ -110,7 +102,10 @@ class Item:
 class Questions(SourceText):
     """The questions about one statement. Raises `Undescribed` for the first that has no answer."""
 
-    asked: Asked = field(default_factory=lambda: Asked(Parameters()))
+    parameters: Parameters = field(default_factory=Parameters)
+    """The statement's, as far as their types are known."""
+    answers: Iterator[Described] = field(default_factory=lambda: iter(()))
+    """The store's, in their order."""
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -229,9 +224,9 @@ class Questions(SourceText):
 
     def ask(self, pieces: Sequence[Piece], clauses: Guarded = ()) -> Answer:
         """The answer to a question of these pieces. The types of parameters are noted."""
-        whole, types = assembled(self.statement, (*self.before, *pieces)), self.asked.parameters.types
+        whole, types = assembled(self.statement, (*self.before, *pieces)), self.parameters.types
         place = self.reading.place(whole, self.start, types)
-        found = next(self.asked.answers, None)
+        found = next(self.answers, None)
         named = place.parameters
         if found is None:
             count = max((len(types), *named))
@@ -239,8 +234,8 @@ class Questions(SourceText):
             oids = [of.oid if of is not UNKNOWN else 0 if n in named else TEXT.oid for n, of in enumerate(known, 1)]
             raise Undescribed(place, tuple(oids), clauses)
         for number in sorted(named):
-            if self.asked.parameters.type_of(number) is UNKNOWN:
-                self.asked.parameters.settle(number, parameter_type(found.parameters[number - 1]))
+            if self.parameters.type_of(number) is UNKNOWN:
+                self.parameters.settle(number, parameter_type(found.parameters[number - 1]))
         scans = tuple(use.scan for use in place.uses)
         at = whole.targets[0] if whole.targets else -1
         written = next((scan for scan in scans if scan.place == (at,)), None)
@@ -292,7 +287,7 @@ class Questions(SourceText):
         """True for a quoted constant, NULL or parameter without a type: it takes that of its column."""
         if node.HasField("a_const"):
             return bool(node.a_const.isnull) or node.a_const.HasField("sval")
-        return node.HasField("param_ref") and self.asked.parameters.type_of(node.param_ref.number) is UNKNOWN
+        return node.HasField("param_ref") and self.parameters.type_of(node.param_ref.number) is UNKNOWN
 
 
 def given_node(node: Node) -> Node:

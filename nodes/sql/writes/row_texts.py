@@ -19,15 +19,13 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.elements import Column, ColumnId
 from catalog.text.sql_names import quoted
-from expressions.errors import unsupported
 from expressions.sqltypes import BOOL, INT4, OF_SQL_TYPE, Type
 from expressions.typed import ColumnRef, Expr, Literal, Parameter, is_simple, lazy_call
 from nodes.sql.admission import nodes_in
 from nodes.sql.conditions.predicates import VALUES_MAX
 from nodes.sql.plans import (
-    Beside,
+    ChangePlan,
     Conflict,
-    DeletePlan,
     InsertPlan,
     MergePlan,
     Part,
@@ -128,12 +126,12 @@ class Queries(SourceText):
         return self._types_of(map(self.descriptor.column, columns))
 
     @staticmethod
-    def _types_of(columns: Iterable[Column]) -> list[Type]:
+    def _types_of(columns: Iterable[Column | Given]) -> list[Type]:
         return [OF_SQL_TYPE[column.type] for column in columns]
 
     # -- rows of tables -------------------------------------------------------------------------------------------
 
-    def changed(self, plan: UpdatePlan | DeletePlan) -> Text:
+    def changed(self, plan: ChangePlan) -> Text:
         """The keys of the rows that are changed, the values that they get, and what RETURNING wants of other tables."""
         written, columns, given = self.written, tuple[ColumnId, ...](), _Assigned([], [], [], {})
         if isinstance(plan, UpdatePlan):
@@ -145,7 +143,7 @@ class Queries(SourceText):
         once: Pieces = ("DISTINCT ON (", *listed(keys), ") ") if others else ()
         items = [*keys, *given.values, *_named(beside), *given.parts]
         pieces = ["SELECT ", *once, *listed(items), " FROM ", *listed(self.tables), *written.condition()]
-        types = [*self._key_types, *self._types(columns), *(one.type for one in beside), *given.types]
+        types = [*self._key_types, *self._types(columns), *self._types_of(beside), *given.types]
         where, keys_read = written.clause("where"), None
         if others and where is not None and plan.looked_up:
             keys_read = self._keys_read(others, where, self.node.where_clause, dict(plan.looked_up))
@@ -214,7 +212,7 @@ class Queries(SourceText):
         written, alias, columns = self.written, self.written.alias, self.descriptor.public_columns
         named = [column for column in columns if column.id in returning.own] or [columns[0]]
         given = [Given(alias, column.name, column.type, column.id) for column in named]
-        given += [_given(one) for one in returning.beside]
+        given += returning.beside
         items: list[Pieces] = []
         for words, star in zip(written.shown(), returning.stars, strict=True):
             if star is None:
@@ -308,7 +306,7 @@ class Queries(SourceText):
             f" END AS {DONE} OFFSET 0) AS {DONE}",
         ]
         pieces.append(f" WHERE {DONE}.{DONE} IS NOT NULL")
-        made = self._made(pieces, [INT4, *self._key_types, *types, *(one.type for one in others)])
+        made = self._made(pieces, [INT4, *self._key_types, *types, *self._types_of(others)])
         if not plan.looked_up:
             return made
         condition, wanted = self.node.join_condition, dict(plan.looked_up)
@@ -378,14 +376,8 @@ MATCHES = {
 }
 
 
-def _named(columns: Sequence[Beside]) -> list[Pieces]:
+def _named(columns: Sequence[Given]) -> list[Pieces]:
     return [(f"{quoted(one.relation)}.{quoted(one.name)}",) for one in columns]
-
-
-def _given(beside: Beside) -> Given:
-    if beside.type.sql_type is None:
-        raise unsupported(f"RETURNING of {beside.type}")
-    return Given(beside.relation, beside.name, beside.type.sql_type, beside.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +483,7 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
             if plan.conflict is not None and plan.conflict.assignments is not None:
                 is_known = plan.conflict.where is None and are_plain(plan.conflict.assignments.values())
                 conflicting = None if is_known else queries.conflicting(plan.conflict)
-        case UpdatePlan() | DeletePlan():
+        case ChangePlan():
             rows = None if is_by_key(plan) else queries.changed(plan)
         case MergePlan():
             rows = queries.merged(plan)
@@ -506,7 +498,7 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
     return Texts(rows, returned, conflicting, kept, defaults)
 
 
-def is_by_key(plan: UpdatePlan | DeletePlan) -> bool:
+def is_by_key(plan: ChangePlan) -> bool:
     """True if one row is named by its key, and the node can compute what is asked of it."""
     exprs = plan.assignments.values() if isinstance(plan, UpdatePlan) else ()
     is_local = plan.where is not None and is_simple(plan.where) and all(map(is_simple, exprs))

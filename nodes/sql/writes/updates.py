@@ -3,9 +3,9 @@
 A plan has names, types and states; what is asked for its rows is made of the statement's text (`row_texts`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
@@ -21,19 +21,9 @@ from nodes.sql.writes.questions import Answer
 from nodes.sql.writes.row_rules import rules_of
 
 Node = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Rows that are changed, and what they get, as far as it is understood here."""
-
-    scan: Scan
-    where: Expr | None
-    assignments: dict[ColumnId, Expr]
-    scans: tuple[Scan, ...]
-    returning: Returning | None
-    is_joined: bool
-    looked_up: tuple[tuple[ColumnId, Type], ...] = ()
+ByKey = tuple[Scan, Expr, dict[ColumnId, Expr]]
+"""The way to a row by its key, the condition, and what columns get."""
+P = TypeVar("P", UpdatePlan, DeletePlan)
 
 
 class Updates(Assignments):
@@ -42,41 +32,29 @@ class Updates(Assignments):
     def update(self, node: Node) -> UpdatePlan:
         descriptor = self.written(node.relation, "update")
         columns = self.set_columns(node.target_list, descriptor)
-        one = self._change(node, descriptor, columns, node.target_list, list(node.from_clause))
-        rules = rules_of(descriptor)
-        return UpdatePlan(
-            descriptor,
-            one.scan,
-            one.assignments,
-            one.where,
-            one.scans,
-            rules,
-            one.returning,
-            one.is_joined,
-            one.looked_up,
-        )
+        made = partial(UpdatePlan, rules=rules_of(descriptor))
+        return self._change(made, node, descriptor, columns, node.target_list, list(node.from_clause))
 
     def delete(self, node: Node) -> DeletePlan:
         descriptor = self.written(node.relation, "delete from")
-        one = self._change(node, descriptor, (), (), list(node.using_clause))
-        return DeletePlan(descriptor, one.scan, one.where, one.scans, one.returning, one.is_joined, one.looked_up)
+        return self._change(DeletePlan, node, descriptor, (), (), list(node.using_clause))
 
     def _change(
         self,
+        made: Callable[..., P],
         node: Node,
         descriptor: Descriptor,
         columns: Sequence[tuple[Column, Node]],
         targets: Sequence[Node],
         others: Sequence[Node],
-    ) -> Change:
+    ) -> P:
         is_within = self.within is not None and bool(self.within.before)
         is_joined = bool(others) or is_within or node.HasField("with_clause")
         here = None if is_joined else self._by_key(node, descriptor, columns, targets)
         returns = node.HasField("returning_clause")
         if here is not None and (not returns or self.plain_returning(node, descriptor) is not None):
             self.settle()
-            returning = self.plain_returning(node, descriptor) if returns else None
-            return Change(*here, (here[0],), returning, is_joined=False)
+            return self._by_key_alone(made, here, self.plain_returning(node, descriptor) if returns else None)
         if node.where_clause.HasField("current_of_expr"):
             raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
         questions = self.questions(node, descriptor)
@@ -92,11 +70,11 @@ class Updates(Assignments):
         self.begin()
         here = None if is_joined else self._by_key(node, descriptor, columns, targets)
         if here is not None:
-            return Change(*here, (here[0],), returning, is_joined=False)
+            return self._by_key_alone(made, here, returning)
         assert answer.written is not None
-        assigned: dict[ColumnId, Expr] = {column.id: ASKED for column, _ in columns}
         condition = ASKED if node.HasField("where_clause") else None
-        return Change(answer.written, condition, assigned, answer.scans, returning, is_joined, keys)
+        more = {"assignments": dict.fromkeys([column.id for column, _ in columns], ASKED)} if columns else {}
+        return made(descriptor, answer.written, condition, answer.scans, returning, is_joined, keys, **more)
 
     def compared_with(
         self, descriptor: Descriptor, compared: Sequence[Condition], answer: Answer
@@ -105,9 +83,15 @@ class Updates(Assignments):
         types = zip((one.column for one in compared), (output.type for output in answer.outputs), strict=False)
         return looked_up(descriptor, [(column, of) for column, of in types if column is not None])
 
+    @staticmethod
+    def _by_key_alone(made: Callable[..., P], here: ByKey, returning: Returning | None) -> P:
+        scan, where, assigned = here
+        more = {"assignments": assigned} if assigned else {}
+        return made(scan.descriptor, scan, where, (scan,), returning, **more)
+
     def _by_key(
         self, node: Node, descriptor: Descriptor, columns: Sequence[tuple[Column, Node]], targets: Sequence[Node]
-    ) -> tuple[Scan, Expr, dict[ColumnId, Expr]] | None:
+    ) -> ByKey | None:
         """A row that is named by its key, when all about it is understood here."""
         if not node.HasField("where_clause"):
             return None
