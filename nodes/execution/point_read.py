@@ -26,7 +26,6 @@ from expressions.typed import (
     PyValue,
     evaluate,
     is_simple,
-    walk,
 )
 from nodes.context import Environment
 from nodes.execution.pages import Table
@@ -173,12 +172,7 @@ def _computed(expr: Expr) -> Callable[[Context], PyValue] | None:
     of_parameters = compiled(expr)
     if of_parameters is not None:
         return lambda context: of_parameters(context.parameters)
-    return partial(evaluate, expr, {}) if is_simple(expr) and not sets(expr) else None
-
-
-def sets(expr: Expr) -> bool:
-    """True if the expression changes a setting, which it may do only for a row that exists."""
-    return any(isinstance(part, Call) and part.name == "set_config" for part in walk(expr))
+    return partial(evaluate, expr, {}) if is_simple(expr) else None
 
 
 def _applied(compute: Callable[..., PyValue], inner: Compute) -> Compute:

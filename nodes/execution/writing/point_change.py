@@ -20,7 +20,7 @@ from expressions.typed import Context, Expr, PyValue, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
-from nodes.execution.point_read import ROW_END, all_computed, sets
+from nodes.execution.point_read import ROW_END, all_computed
 from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long, refuse_long
 from nodes.execution.writing.point_write import is_about_one_row, is_key_alone
 from nodes.execution.writing.writer import commands_of
@@ -146,7 +146,7 @@ def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
     descriptor = plan.descriptor
     if plan.where is None or not is_about_one_row(plan):
         return False
-    if not is_simple(plan.where) or sets(plan.where) or arrays_of(descriptor.public_columns):
+    if not is_simple(plan.where) or arrays_of(descriptor.public_columns):
         return False
     if plan.returning is not None and plan.returning.plain is None:
         return False
@@ -154,5 +154,5 @@ def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
         return True
     fixed = {*descriptor.primary_key, *descriptor.sharding_key}
     fixed = fixed.union(*(reads(index) for index in descriptor.indexes if index.unique))
-    are_simple = all(is_simple(e) and not sets(e) and e.type.element is None for e in plan.assignments.values())
+    are_simple = all(is_simple(e) and e.type.element is None for e in plan.assignments.values())
     return are_simple and fixed.isdisjoint(plan.assignments)

@@ -26,7 +26,7 @@ from expressions.sqltypes import TEXT
 from expressions.typed import Context, Expr, Literal, PyValue, is_constant, is_simple
 from nodes.context import Environment
 from nodes.execution.fairness import Turns
-from nodes.execution.point_read import ROW_END, all_computed, sets
+from nodes.execution.point_read import ROW_END, all_computed
 from nodes.execution.row_codec import refuse_long
 from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
@@ -118,7 +118,7 @@ def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
     if isinstance(plan, DeletePlan):
         return not descriptor.indexes
     is_alone = descriptor.fact(_columns_read).isdisjoint(plan.assignments)
-    return is_alone and all(is_constant(expr) and not sets(expr) for expr in plan.assignments.values())
+    return is_alone and all(map(is_constant, plan.assignments.values()))
 
 
 def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:

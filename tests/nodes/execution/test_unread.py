@@ -121,7 +121,6 @@ def test_a_row_without_a_pair_of_the_column_is_not_updated_and_deleted_at_once(c
         pytest.param("SET d = 5 WHERE id = 1", id="an indexed column"),
         pytest.param("SET e = 5 WHERE id = 1", id="the condition of an index"),
         pytest.param("SET f = 5 WHERE id = 1", id="a column with a rule"),
-        pytest.param("SET a = set_config('my.own', '7', false)::int WHERE id = 1", id="a setting"),
         pytest.param("SET id = 5 WHERE id = 1", id="the key"),
         pytest.param("SET a = 1 WHERE id IN (1, 2)", id="two keys"),
         pytest.param("SET a = 1 WHERE id > 0 AND id < 2", id="a range"),
