@@ -9,7 +9,7 @@
 import { isOpen } from "./present.js";
 import { add, card, icons, move, part, set, show } from "./svg.js";
 
-const NODES_MAX = 6, DOTS = 2, LOOP_MS = 2200, MEANING = 60;
+const NODES_MAX = 6, DOTS = 2, LOOP_MS = 2200, WIDE_PX = 1150;
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 export const many = (number) => Math.round(number).toLocaleString("en");
 
@@ -17,8 +17,16 @@ function wide(count) {
   const cell = 1392 / count, width = Math.min(288, cell * 0.64);
   return {
     w: 1392, h: 470, frame: [404, 28, 440, 108], slots: [[418, 40], [630, 40]], size: [200, 60], hand: [868, 40], who: [1130, 72, 32],
-    node: [width, 128], at: (i) => [i * cell + cell - width - 6, 204], band: 30, bus: 368, store: [6, 386, 1380, 80], rows: [70, 200],
+    node: [width, 128], at: (i) => [i * cell + cell - width - 6, 204], band: 30, bus: 368, store: [6, 386, 1380, 80], rows: [70, 200], letters: [46, 60], text: 15,
     client: (at, k) => [at[0] - 84, at[1] + 26 + k * 27], storage: (i, n) => [150 + (i * 1226) / n, 390, 1226 / n],
+  };
+}
+/** On a tablet: as wide, with larger letters. */
+function middle(count) {
+  const cell = 1100 / count, width = Math.min(288, cell * 0.64);
+  return {
+    ...wide(count), w: 1100, frame: [300, 28, 440, 108], slots: [[314, 40], [526, 40]], hand: [764, 40], who: [1016, 72, 32], letters: [37, 45], text: 14,
+    node: [width, 128], at: (i) => [i * cell + cell - width - 6, 204], store: [6, 386, 1088, 80], storage: (i, n) => [140 + (i * 950) / n, 390, 950 / n],
   };
 }
 function slim(count) {
@@ -31,14 +39,14 @@ function slim(count) {
 }
 
 export class Scene {
-  constructor(root, words) { this.root = root; this.words = words; this.key = ""; }
+  constructor(root, words) { Object.assign(this, { root, words, key: "", resized: true }); }
 
   /** Made anew where nodes, storages or the width differ. */
-  #build(nodes, storages, isSlim, versions) {
-    const key = [nodes, storages, isSlim].join();
+  #build(nodes, storages, isSlim) {
+    const isMiddle = this.width < WIDE_PX, key = [nodes, storages, isSlim, isMiddle].join();
     if (key === this.key) return;
-    this.key = key; this.dotKey = ""; this.resized = true; this.nodes = nodes.slice(0, NODES_MAX);
-    const G = (this.G = (isSlim ? slim : wide)(Math.max(this.nodes.length, 1))), W = this.words;
+    this.key = key; this.dotKey = ""; this.nodes = nodes.slice(0, NODES_MAX);
+    const G = (this.G = (isSlim ? slim : isMiddle ? middle : wide)(Math.max(this.nodes.length, 1))), W = this.words;
     const view = { viewBox: `0 0 ${G.w} ${G.h}` };
     this.root.replaceChildren();
     const under = add(this.root, "svg", { ...view, class: "under", "aria-hidden": "true" });
@@ -73,7 +81,7 @@ export class Scene {
     this.eyes = [-1, 1].map((side) => { const at = [px + side * r * 0.36, py - 8]; add(who, "circle", { class: "eye", cx: at[0], cy: at[1], r: r * 0.28 }); return { at, pupil: add(who, "circle", { class: "pupil", r: r * 0.14 }) }; });
     add(who, "text", { x: px, y: py + r + 36, class: "mid small quiet" }, W.publisher);
     if (isSlim) return;
-    this.sql = part(svg, "change"); add(this.sql, "rect", { class: "hit", x: 0, y: 20, width: 384, height: 106 });
+    this.sql = part(svg, "change"); add(this.sql, "rect", { class: "hit", x: 0, y: 20, width: G.frame[0] - 20, height: 106 });
     this.title = add(this.sql, "text", { x: 2, y: 38, class: "bold" }); this.lines = [62, 82].map((at) => add(this.sql, "text", { x: 2, y: at, class: "mono" }));
     const legend = add(svg, "g"); let lx = 6;
     for (const [kind, text] of [["read", W.read], ["write", W.write], ["entry", W.entry]]) {
@@ -108,7 +116,7 @@ export class Scene {
     if (isSlim) add(store, "text", { x: 10, y: y + 17, class: "bold small" }, W.store.replaceAll("|", " "));
     else W.store.split("|").forEach((line, i) => add(store, "text", { x: x + 16, y: y + 26 + 19 * i, class: i ? "" : "bold" }, line));
     this.stores = Array.from({ length: count }, (_, i) => {
-      const [sx, sy, sw] = G.storage(i, count), g = part(svg, `storage ${i + 1}`), bar = [sx + G.rows[0] + (isSlim ? 70 : 140), isSlim ? 108 : Math.max(60, sw - G.rows[0] - 330)];
+      const [sx, sy, sw] = G.storage(i, count), g = part(svg, `storage ${i + 1}`), bar = [sx + G.rows[0] + (isSlim ? 70 : 140), isSlim ? 108 : Math.max(60, sw - G.rows[0] - 290)];
       add(g, "rect", { class: "hit", x: sx, y: sy, width: sw - 8, height: 60 });
       add(g, "use", { href: `${icons}#database`, x: sx + 6, y: sy + 12, width: 26, height: 26 }); add(g, "text", isSlim ? { x: sx + 10, y: sy + 52, class: "bold small" } : { x: sx + 38, y: sy + 32, class: "bold" }, `s${i + 1}`);
       return (isSlim ? [0, 1] : [0, 1, 2]).map((row) => {
@@ -122,6 +130,7 @@ export class Scene {
 
   draw(history, t, { isSlim, isLive, calm, label, what, clock, left }) {
     const nodes = history.nodes(t), pulse = history.pulse(t), state = history.state(t);
+    if (this.resized) { this.width = this.root.clientWidth; this.resized = false; } // asking for it each time would lay out the page each time
     this.#build(nodes, history.storages(), isSlim);
     const G = this.G, W = this.words, wait = history.wait(t), work = history.work(t), using = history.using(t), change = state?.change?.status && isOpen(state.change) ? state.change : null;
     this.#drawRack(history, t, using, change, wait, label, what);
@@ -166,9 +175,9 @@ export class Scene {
     if (!this.sql) return;
     const told = history.state(t)?.change, sql = change ? change.statement : told ? told.statement : "";
     set(this.title, { text: !told ? "" : change ? W.change.replace("{n}", told.id) : W.changeDone[told.status]?.replace("{n}", told.id) ?? W.change.replace("{n}", told.id) });
-    const [one, two] = cut(sql, 46);
+    const [one, two] = cut(sql, G.letters[0]);
     set(this.lines[0], { text: one }); set(this.lines[1], { text: two });
-    cut(change && newest ? (W[`x${newest.phase}`] ?? "").replace("{n}", newest.version).replace("{what}", what(newest.of)) : "", MEANING).forEach((line, i) => set(this.meaning[i], { text: line }));
+    cut(change && newest ? (W[`x${newest.phase}`] ?? "").replace("{n}", newest.version).replace("{what}", what(newest.of)) : "", G.letters[1]).forEach((line, i) => set(this.meaning[i], { text: line }));
   }
 
   #drawPublisher(wait, work, change, t) {
@@ -200,7 +209,7 @@ export class Scene {
     set(own.g, { class: `node${down ? " dead" : ""}` });
     for (const [version, band] of own.bands) show(band, mine.some((use) => use.version === version));
     mine.slice(0, 2).forEach((use, row) => {
-      if (!own.bands.has(use.version)) own.bands.set(use.version, card(own.g, w - 12, G.band, 15));
+      if (!own.bands.has(use.version)) own.bands.set(use.version, card(own.g, w - 12, G.band, G.text ?? 15));
       const band = own.bands.get(use.version), version = history.version(use.version), phase = version?.phase ?? "public";
       band.holds = use === blocks;
       band.paint(phase, G.slim || w < 150 ? `v${use.version}` : `v${use.version}: ${label(version?.of, phase)}`);
@@ -214,7 +223,7 @@ export class Scene {
     const hold = mine.map((use) => [use, history.holder(use, t)]).find(([, one]) => one), row = hold ? mine.indexOf(hold[0]) : 0;
     show(own.session, hold && !down);
     if (hold && !down) {
-      const width = G.slim ? w - 8 : 112, sx = G.slim ? x + 2 : x - 138, sy = y + (G.slim ? 122 : 96), text = short(hold[1].who, G.slim ? 11 : 15);
+      const width = G.slim ? w - 8 : 112, sx = G.slim ? x + 2 : Math.max(2, x - 125), sy = y + (G.slim ? 122 : 96), text = short(hold[1].who, G.slim ? 11 : 15);
       set(own.sessionBox, { x: sx, y: sy, width }); set(own.sessionText, { x: sx + width / 2, y: sy + 17, text });
       set(own.cord, { d: G.slim ? `M${x + 14} ${sy}V${y + 44 + row * 33}` : `M${sx + width} ${sy + 12}L${x + 7} ${y + 45 + row * (G.band + 5)}`, class: `cord${hold[0] === blocks ? " holds" : ""}` });
     }
@@ -259,7 +268,6 @@ export class Scene {
     const ends = traffic?.ends_at ? Date.parse(traffic.ends_at) / 1000 - t : null, since = traffic?.ended_at ? t - Date.parse(traffic.ended_at) / 1000 : null;
     const text = since !== null ? W.ended.replace("{m}", since < 180 ? `${Math.max(0, Math.round(since))} s` : `${Math.round(since / 60)} min`) : ends !== null && ends < 120 ? W.ends.replace("{s}", Math.max(0, Math.ceil(ends))) : "";
     if (this.runs) set(this.runs, { text });
-    if (this.resized) { this.width = this.root.clientWidth; this.resized = false; } // asking for it each time would lay out the page each time
     const up = this.nodes.map((name, i) => [this.out(i)[0], !history.down(t, name)]), wired = [G.w / 2, ...up.filter((one) => one[1]).map((one) => one[0])];
     this.pipes.forEach((pipe, i) => show(pipe, up[i][1]));
     set(this.bus, { d: `M${Math.min(...wired)} ${G.bus}H${Math.max(...wired)}M${G.w / 2} ${G.bus}V${G.store[1]}` });
