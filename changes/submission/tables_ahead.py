@@ -30,11 +30,12 @@ COUNT_MAX = 20_000
 PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
 PAIRS_NOW = """
-SELECT CASE WHEN relpages > 0 AND reltuples > 0
-    THEN reltuples / relpages * (pg_relation_size(oid) / current_setting('block_size')::int) END, pg_relation_size(oid)
+SELECT coalesce(nullif(pg_stat_get_live_tuples(oid), 0)::float, CASE WHEN relpages > 0 AND reltuples > 0
+    THEN reltuples / relpages * (pg_relation_size(oid) / current_setting('block_size')::int) END), pg_relation_size(oid)
 FROM pg_class WHERE oid = %s::regclass
 """
-"""As many on each block as when PostgreSQL last looked, which may have been in the middle of a load."""
+"""The live pairs by PostgreSQL's counters, which blocks full of dead ones do not mislead; without counters as many on
+each block as when PostgreSQL last looked, which may have been in the middle of a load."""
 MAKING = "A transaction that has not ended is creating it."
 AWAITED = "Change {}, which awaits approval, is to create it."
 VERSIONS_KEPT = 4096
