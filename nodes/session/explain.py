@@ -31,7 +31,7 @@ from nodes.wire.results import Result
 
 Node = Any
 VALUES_SHOWN = 5
-IN_PLACE = "PostgreSQL"
+IN_PLACE = "Query in PostgreSQL"
 
 
 def explain(

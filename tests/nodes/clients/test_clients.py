@@ -107,7 +107,7 @@ def test_a_schema_change_is_followed_step_by_step(
     assert n1.execute(f"CREATE INDEX {table}_v ON {table} (v)").statusmessage == "CREATE INDEX"
     assert any("write-only -> public" in text for text in notices), notices
     lines = [line for (line,) in n1.execute(f"EXPLAIN SELECT id FROM {table} WHERE v = 'v1'")]
-    assert lines[:1] == ["PostgreSQL"]
+    assert lines[:1] == ["Query in PostgreSQL"]
     assert lines[1].startswith(f"  ->  Index Scan using {table}_v on {table}@")
     assert len(n1.execute(f"SELECT id FROM {table} WHERE v = 'v1'").fetchall()) == 20
     n1.execute(f"UPDATE {table} SET v = 'other' WHERE id = 1")
