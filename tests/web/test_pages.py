@@ -757,11 +757,15 @@ def test_between_two_sentences_stands_what_the_language_has_there() -> None:
             way = {"first": 6, "last": 7, "nodes": 3, "at_once": 2, "is_fallen": False}
             wait = {"seconds": 22.0, "node": "n2", "version": 6, "is_over": True}
             table = {"id": 1, "name": "flights", "has_leases": True, "summary": way | {"wait": wait}}
-            drawn = render_to_string("parts/over_time.html", {"part": {"picture": {"tables": [table]}}})
+            drawn = render_to_string(
+                "parts/over_time.html", {"part": {"picture": {"tables": [table], "drawn": {"tables": []}}}}
+            )
             assert (re.search(r"[.。]([^.。]*)(?:The longest|最长)", drawn) or [""])[1] == shown
             used = {"what": "used", "table": "flights", "version": 7, "node": "n2"}
             stop = {"at": "2026-11-26T12:00:00+00:00", "happened": [used, used | {"node": "n3"}], "used": []}
-            drawn = render_to_string("parts/over_time.html", {"part": {"picture": {"stops": [stop]}}})
+            drawn = render_to_string(
+                "parts/over_time.html", {"part": {"picture": {"stops": [stop], "drawn": {"tables": []}}}}
+            )
             assert (re.search(r"v7[.。](\s*)n3", drawn) or [""])[1] == shown
 
 
