@@ -11,3 +11,15 @@ class LabConfig(AppConfig):
         from schemalab.anywhere import searches
 
         hints.sent_through(lambda: searches.QUEUE)
+
+
+class AuthConfig(AppConfig):
+    """Its models alone: nobody signs in, and its own configuration loads migrations and checks."""
+
+    name = "django.contrib.auth"
+
+
+class ContentTypesConfig(AppConfig):
+    """Its models alone."""
+
+    name = "django.contrib.contenttypes"

@@ -1,5 +1,6 @@
 /* Compiles the modules of folders in place, for the Python in which they will run: Pyodide itself, under Node. What no
-   page of the lab reads is left out: docstrings, places of lines, and in the site annotations of functions.
+   page of the lab reads is left out: docstrings, places of lines, names of variables, and in the site annotations of
+   functions.
    node compile.mjs PYODIDE [FOLDER PLACE-IN-THE-BROWSER] .. */
 import { pathToFileURL } from "node:url";
 
@@ -10,15 +11,23 @@ for (let at = 0; at < folders.length; at += 2) {
   python.mountNodeFS(`/${at}`, folders[at]);
   python.globals.set("given", python.toPy([`/${at}`, folders[at + 1]]));
   python.runPython(`
-import ast, pathlib, types
+import ast, inspect, pathlib, types
 from importlib._bootstrap_external import _code_to_hash_pyc
 
 def bare(code):
-    """Without lines and columns, which are half of it: a traceback names files and functions."""
+    """Without lines, columns and names of variables, which are half of it: a traceback names files and functions."""
     units = len(code.co_code) // 2
     nowhere = b"\\xff" * (units // 8) + bytes([0xF7 + units % 8] if units % 8 else [])  # 8 units an entry, none has a place
     consts = tuple(bare(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
-    return code.replace(co_consts=consts, co_linetable=nowhere, co_firstlineno=1)
+    return code.replace(co_consts=consts, co_linetable=nowhere, co_firstlineno=1, co_varnames=short(code))
+
+def short(code):
+    """The names of arguments, by which calls give them, and numbers for other variables."""
+    count = code.co_argcount + code.co_kwonlyargcount + sum(bool(code.co_flags & one) for one in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS))
+    names = code.co_varnames
+    if "locals" in code.co_names or not set(names[count:]).isdisjoint(code.co_cellvars):
+        return names
+    return (*names[:count], *(f"_{number}" for number in range(len(names) - count)))
 
 def read_by_nobody_left_out(tree, is_annotated):
     for node in ast.walk(tree):

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from schemalab.anywhere import used
 from schemalab.anywhere.loaded import OURS, THEIRS, OnlyWhatIsThere
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,8 +80,6 @@ UNUSED = (
 """Modules of the standard library that stay at home: 1.3 MB, which no page of the lab loads."""
 
 DATA = (
-    "templates",
-    "locale",
     "lab/exercises/chapters",
     "lab/replays/recorded",
     "docs/tutorial",
@@ -93,6 +92,8 @@ DATA = (
     "schemalab/anywhere/texts.py",
 )
 """Files of ours that pages read, and modules that only a browser imports. What the walk reads is packed as well."""
+
+CATALOGUE = "locale/zh_Hans/LC_MESSAGES/django.mo"
 
 READ = set[Path]()
 """Files of ours that the walk has read, modules apart."""
@@ -137,7 +138,7 @@ def walk_all() -> dict[str, str]:
     """Walks through all chapters, so that all modules are loaded; returns the first screen in each language."""
     import django
 
-    sys.addaudithook(_note)
+    sys.addaudithook(note_opened)
     django.setup()
     from schemalab.anywhere.searches import search
     from schemalab.anywhere.site import Site
@@ -167,7 +168,8 @@ def walk_all() -> dict[str, str]:
     return first
 
 
-def _note(event: str, values: tuple[Any, ...]) -> None:
+def note_opened(event: str, values: tuple[Any, ...]) -> None:
+    """An audit hook: keeps files of ours in `READ`."""
     if event != "open" or not isinstance(values[0], str):
         return
     path = Path(values[0])
@@ -211,9 +213,28 @@ def lay_out_site(site: Path) -> None:
 
     for name, path in (*_modules(), *_data(), *_parser()):
         _lay(site / name, path.read_bytes())
+    lay_out_texts(site)
     places = (fingerprint.PLACES, session.rules_of())
     fingerprints = {" ".join(one): fingerprint.fingerprint(places=one) for one in places}
     _lay(site / fingerprint.RECORDED, json.dumps(fingerprints).encode())
+
+
+def lay_out_texts(site: Path) -> None:
+    """The templates and messages that these modules use."""
+    modules = {path.relative_to(site): path.read_text(encoding="utf-8") for path in site.rglob("*.py")}
+    elsewhere = (path for top in OURS for path in (ROOT / top).rglob("*.py") if path.relative_to(ROOT) not in modules)
+    templates = {
+        path.relative_to(ROOT / "templates").as_posix(): path.read_text(encoding="utf-8")
+        for path in (ROOT / "templates").rglob("*.html")
+    }
+    shown = used.templates(modules.values(), templates)
+    for name in shown:
+        _lay(site / "templates" / name, templates[name].encode())
+    data = (path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in (".html", ".json", ".toml"))
+    said = used.Said(modules.values(), data)
+    at_home = (templates[name] for name in templates.keys() - shown)
+    said_elsewhere = used.Said((path.read_text(encoding="utf-8") for path in elsewhere), at_home)
+    _lay(site / CATALOGUE, used.messages((ROOT / CATALOGUE).read_bytes(), said, said_elsewhere))
 
 
 def _lay(path: Path, content: bytes) -> None:
@@ -242,7 +263,8 @@ def write_site(into: Path, folder: Path) -> None:
     """One file: a line of JSON with names and lengths, then all contents. It is a third smaller than as .gz."""
     files = {name: path.read_bytes() for name, path in _laid_out(folder)}
     index = json.dumps([[name, len(content)] for name, content in files.items()])
-    into.write_bytes(lzma.compress(b"\n".join((index.encode(), b"".join(files.values())))))
+    content = b"\n".join((index.encode(), b"".join(files.values())))
+    into.write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
 
 
 def write_library(into: Path, folder: Path) -> None:

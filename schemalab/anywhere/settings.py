@@ -18,12 +18,8 @@ ROOT_URLCONF = "schemalab.anywhere.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "csp",
+    "schemalab.anywhere.apps.AuthConfig",
+    "schemalab.anywhere.apps.ContentTypesConfig",
     "schemalab.anywhere.apps.LabConfig",
     "rollouts",
 ]
@@ -34,7 +30,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "schemalab.anywhere.context.nobody_signs_in",
     "django.contrib.messages.middleware.MessageMiddleware",
     "schemalab.http.storable_text.refuse_what_cannot_be_stored",
 ]
