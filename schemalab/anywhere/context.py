@@ -1,4 +1,4 @@
-"""What requests and templates know of the place: nobody signs in, and pages leave out all that leads to a cluster."""
+"""Requests and templates there: nobody signs in, and pages leave out all that leads to a cluster."""
 
 from collections.abc import Callable
 

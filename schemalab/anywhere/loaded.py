@@ -22,7 +22,7 @@ OURS = (
     "spark_tasks",
     "storage",
 )
-THEIRS = ("asgiref", "csp", "django", "markdown_it", "mdurl", "packaging", "sqlparse")
+THEIRS = ("asgiref", "csp", "django", "markdown_it", "mdurl", "sqlparse")
 """Packages that the folder brings along: all of them pure Python."""
 
 OF_THE_PARSER = ("google", "postgast")

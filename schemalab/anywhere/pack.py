@@ -231,10 +231,10 @@ def lay_out_texts(site: Path) -> None:
     for name in shown:
         _lay(site / "templates" / name, templates[name].encode())
     data = (path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in (".html", ".json", ".toml"))
-    said = used.Said(modules.values(), data)
+    used_here = used.Texts(modules.values(), data)
     at_home = (templates[name] for name in templates.keys() - shown)
-    said_elsewhere = used.Said((path.read_text(encoding="utf-8") for path in elsewhere), at_home)
-    _lay(site / CATALOGUE, used.messages((ROOT / CATALOGUE).read_bytes(), said, said_elsewhere))
+    used_elsewhere = used.Texts((path.read_text(encoding="utf-8") for path in elsewhere), at_home)
+    _lay(site / CATALOGUE, used.messages((ROOT / CATALOGUE).read_bytes(), used_here, used_elsewhere))
 
 
 def _lay(path: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
 """Templates and messages that packed modules can show: the others are for pages of a cluster.
 
-A packed template is named by a packed module or template. A message is left out only if another file says it and no
-packed one does. A text that is put together as the site runs is said by none, so it stays.
+A packed template is named by a packed module or template. A message is left out only if another file has it and no
+packed one does. A text that is put together as the site runs is in no file, so it stays.
 """
 
 import ast
@@ -23,8 +23,8 @@ def templates(sources: Iterable[str], texts: Mapping[str, str]) -> set[str]:
     return used
 
 
-class Said:
-    """All that some modules and templates say."""
+class Texts:
+    """The texts of some modules and templates."""
 
     def __init__(self, modules: Iterable[str], others: Iterable[str]) -> None:
         nodes = (node for module in modules for node in ast.walk(ast.parse(module)))
@@ -36,11 +36,11 @@ class Said:
         return message in self._constants or in_template in self._text
 
 
-def messages(catalogue: bytes, said: Said, said_elsewhere: Said) -> bytes:
-    """A compiled catalogue (.mo) without messages that are said elsewhere only."""
+def messages(catalogue: bytes, used_here: Texts, used_elsewhere: Texts) -> bytes:
+    """A compiled catalogue (.mo) without messages that only other files use."""
     count, originals, translations = COUNT_AND_PLACES.unpack_from(catalogue, 8)
     pairs = zip(_texts(catalogue, count, originals), _texts(catalogue, count, translations), strict=True)
-    kept = [(key, text) for key, text in pairs if not _is_elsewhere(key, said, said_elsewhere)]
+    kept = [(key, text) for key, text in pairs if not _is_elsewhere(key, used_here, used_elsewhere)]
     texts = [text for column in zip(*kept, strict=True) for text in column]
     starts = accumulate((len(text) + 1 for text in texts), initial=HEADING_BYTES + 8 * len(texts))
     index = b"".join(struct.pack("<2I", len(text), start) for text, start in zip(texts, starts, strict=False))
@@ -53,7 +53,7 @@ def _texts(catalogue: bytes, count: int, place: int) -> Iterator[bytes]:
         yield catalogue[start : start + length]
 
 
-def _is_elsewhere(key: bytes, said: Said, said_elsewhere: Said) -> bool:
+def _is_elsewhere(key: bytes, used_here: Texts, used_elsewhere: Texts) -> bool:
     """A key is the message, after its context and before its plural."""
     message = key.rpartition(b"\4")[2].partition(b"\0")[0].decode()
-    return message not in said and message in said_elsewhere
+    return message not in used_here and message in used_elsewhere
