@@ -28,8 +28,6 @@ CHARS_AT_ONCE_MAX = 2**22
 """Characters looked at one by one, some tenth of a microsecond each, before others have their turn."""
 SHORT_CHARS = 4096
 """Texts that are not worth counting: an expression has at most 100,000 parts."""
-PART_CHARS = 8
-"""An element or a member of a document, in characters."""
 AT_ONCE = 32
 """Characters that a search or a copy passes while one is looked at."""
 
@@ -49,11 +47,6 @@ def look_at(chars: int) -> None:
     """Count characters. Raises 54001 when they are too many for one row."""
     if chars > SHORT_CHARS:
         _count(chars)
-
-
-def look_into(document: str) -> None:
-    """Count a document that is compared: each of its parts costs as much as some characters. Raises 54001."""
-    look_at(len(document) + PART_CHARS * document.count(","))
 
 
 def pass_over(text: str) -> None:

@@ -11,6 +11,7 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.analysis.building import Parameters
 from expressions.analysis.casts import Casts
+from expressions.analysis.comparisons import refuse_incomparable
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import is_row, location_of, number_literal, operator_name
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -165,6 +166,7 @@ class Analyzer(Casts):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
+        refuse_incomparable(of, node.location)
         return lazy_call(word, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:

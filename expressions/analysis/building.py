@@ -291,8 +291,6 @@ def by_the_equals_of_each(args: Sequence[Expr]) -> bool:
         return True
     if left is BPCHAR and any(item.type is VARCHAR or (item.type is TEXT and not is_constant(item)) for item in items):
         return True
-    if left.element is not None and any(item.type not in (left, UNKNOWN) for item in items):
-        return True
     return not _has_common_type(args)
 
 

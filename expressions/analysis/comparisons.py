@@ -20,7 +20,7 @@ from expressions.analysis.tree import (
 )
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, JSON, NAME, TEXT, TEXTUAL, UNKNOWN
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, DOCUMENTS, NAME, TEXT, TEXTUAL, UNKNOWN, Type
 from expressions.typed import Call, ColumnRef, Expr, Literal, lazy_call, words_of
 from expressions.values import arithmetic
 
@@ -64,8 +64,7 @@ class Comparisons(Builder, ABC):
             either = self.any_of(each, node.location) if len(each) > 1 else each[0]
             return self.negated(either, node.location) if negated else either
         args, of = self.common(args, "IN")
-        if JSON in (of, of.element):
-            raise unsupported("a comparison of json", node.location)
+        refuse_incomparable(of, node.location)
         compute: arithmetic.Compute = arithmetic.one_of
         reads: int | None = None
         if all(isinstance(arg, Literal) for arg in args[1:]):
@@ -158,3 +157,9 @@ class Comparisons(Builder, ABC):
 
 def _without_blanks(items: Sequence[str | None]) -> Any:
     return tuple(None if item is None else item.rstrip(" ") for item in items)
+
+
+def refuse_incomparable(of: Type, offset: int) -> None:
+    """Refuses values that are compared by PostgreSQL alone."""
+    if of in DOCUMENTS or of.element is not None:
+        raise unsupported(f"a comparison of {of}", offset)

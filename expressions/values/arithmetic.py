@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from catalog.values import floats
-from catalog.values.documents import Jsonb
 from catalog.values.types import (
     DOCUMENTS,
     MOMENTS,
@@ -29,7 +28,7 @@ from expressions.errors import (
     NUMBER_OUT_OF_RANGE,
     SqlError,
 )
-from expressions.limits import look_at, look_into, look_over, pass_over
+from expressions.limits import look_at, look_over, pass_over
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -149,15 +148,7 @@ def order_key(value: Any) -> Any:
 
 def compare(test: Callable[[Any, Any], bool]) -> Compute:
     def compared(a: Any, b: Any) -> bool:
-        if isinstance(a, tuple):
-            look_over(a)
-            look_over(b)
-        if isinstance(a, float | Decimal | tuple):
-            a, b = order_key(a), order_key(b)
-        elif isinstance(a, Jsonb):
-            look_into(a)
-            look_into(b)
-        return test(a, b)
+        return test(order_key(a), order_key(b)) if isinstance(a, float | Decimal) else test(a, b)
 
     return compared
 
@@ -268,8 +259,6 @@ class OneOfValues:
         wanted = needle()
         if wanted is None:
             return None
-        if isinstance(wanted, Jsonb):
-            look_into(wanted)
         return True if order_key(wanted) in self.known else None if self.has_null else False
 
 
