@@ -132,12 +132,12 @@ def _decoded_rows(
 
 def _decoded(version: Descriptor, column: Column) -> str:
     if column.id not in version.primary_key:
-        return _padded(column, decode_sql(uncut(column), f"c{column.id}"))
+        return padded(column, decode_sql(uncut(column), f"c{column.id}"))
     keys = [uncut(key) for key in version.key_columns]
-    return _padded(column, decode_key_sql(keys, keys.index(uncut(column)), "k"))
+    return padded(column, decode_key_sql(keys, keys.index(uncut(column)), "k"))
 
 
-def _padded(column: Column, sql: str) -> str:
+def padded(column: Column, sql: str) -> str:
     """A char with its blanks, which are not stored."""
     if column.type is not SqlType.CHAR or column.length is None:
         return sql

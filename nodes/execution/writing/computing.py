@@ -17,7 +17,7 @@ from catalog.elements import Column, ColumnId
 from catalog.values.types import BadValue
 from expressions.dates.zones import TimeStyle
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError, unsupported
-from expressions.sqltypes import Type
+from expressions.sqltypes import BPCHAR, Type
 from expressions.typed import Context, PyValue
 from expressions.values.arithmetic import fit_of
 from nodes.clients.portals import Portal
@@ -74,7 +74,8 @@ class Computing:
             self.env, transaction, text.place, context, self.style, parameters, relay, BINARY, goes_on=True, known=ways
         )
         transaction.relay(commands, relay)
-        readers, is_slow = [reader_of(of, unread) for of in text.outputs], not SLOWLY_READ.isdisjoint(oids)
+        is_slow = not SLOWLY_READ.isdisjoint(oids)
+        readers = [bytes.decode if text.is_shown and of is BPCHAR else reader_of(of, unread) for of in text.outputs]
         try:
             while (rows := await relay.next()) is not None:
                 size = sum(len(cell) for row in rows for cell in row if cell is not None) if is_slow else 0

@@ -32,7 +32,7 @@ from expressions.errors import (
 )
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, length_of_modifier
 from expressions.typed import Call, ColumnRef, Expr, Literal, is_simple, modifier_of
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts
@@ -239,13 +239,14 @@ class Assignments:
         nodes = [item.res_target.val for item in node.returning_clause.exprs]
         names = {column.name: column.id for column in descriptor.public_columns}
         own = frozenset(names[name] for name in named_in(nodes, alias, names))
-        types = {(a, o.name): o.type for a, some in others.columns.items() for o in some}
+        outputs_of = {(a, o.name): o for a, some in others.columns.items() for o in some}
         beside: list[typed.Given] = []
         for place, (relation, name) in enumerate(others.named_in(nodes), -FIRST_BESIDE):
-            of = types[relation, name]
-            if of.sql_type is None:
-                raise unsupported(f"RETURNING of {of}")
-            beside.append(typed.Given(relation, name, of.sql_type, ColumnId(-place)))
+            output = outputs_of[relation, name]
+            if output.type.sql_type is None:
+                raise unsupported(f"RETURNING of {output.type}")
+            length = length_of_modifier(output.type, output.modifier)
+            beside.append(typed.Given(relation, name, output.type.sql_type, ColumnId(-place), length))
         mine, is_merge = [(alias, name) for name in names], node.DESCRIPTOR.name == "MergeStmt"
         if is_merge:
             beside.append(typed.Given(ACTIONS, MERGE_ACTION, SqlType.TEXT, ACTION))

@@ -59,6 +59,8 @@ class Text:
     before: tuple[str, ...] = ()
     """The statements of its WITH whose rows it is given before its own."""
     keys: "Keys | None" = None
+    is_shown: bool = False
+    """Its values are not written: a char of no known length keeps its blanks."""
     made: Mapping[int, Expr] = field(default_factory=dict)
     """By places among the values: those that the node makes of an old value and of others behind them (`SLOT`)."""
 
@@ -211,7 +213,7 @@ class Queries(SourceText):
         """RETURNING of rows as they will be, or as they were before they were removed."""
         written, alias, columns = self.written, self.written.alias, self.descriptor.public_columns
         named = [column for column in columns if column.id in returning.own] or [columns[0]]
-        given = [Given(alias, column.name, column.type, column.id) for column in named]
+        given = [Given.of(alias, column) for column in named]
         given += returning.beside
         items: list[Pieces] = []
         for words, star in zip(written.shown(), returning.stars, strict=True):
@@ -224,7 +226,7 @@ class Queries(SourceText):
         types = returning.columns.types
         values = [shown(item, of) for item, of in zip(items, types, strict=True)]
         pieces = ["SELECT ", *listed(values), " FROM ", *listed(tables), f" ORDER BY {ROWS}.{NUMBER}"]
-        return self._made(pieces, types, given)
+        return replace(self._made(pieces, types, given), is_shown=True)
 
     def kept(self) -> Text:
         """WHERE of COPY FROM, behind a mark."""
@@ -241,8 +243,8 @@ class Queries(SourceText):
         public = self.descriptor.public_columns
         nodes, names = [*clause.target_list, clause.where_clause], [column.name for column in public]
         used, proposed = (named_in(nodes, relation_, names) for relation_ in (alias, EXCLUDED))
-        given = [Given(alias, c.name, c.type, c.id) for c in public if c.name in used or c is public[0]]
-        given += [Given(EXCLUDED, c.name, c.type, ColumnId(-c.id)) for c in public if c.name in proposed]
+        given = [Given.of(alias, c) for c in public if c.name in used or c is public[0]]
+        given += [Given.of(EXCLUDED, c, ColumnId(-c.id)) for c in public if c.name in proposed]
         given_values = [("CASE WHEN ", IS_DONE, " THEN ", *value, " END") for value in (*values, *parts)]
         items: list[Pieces] = [(IS_DONE,), *given_values]
         tables = [
@@ -456,7 +458,7 @@ def _selected(statement: Statement, plan: QueryPlan, within: Within, first: int,
     query = within.clauses.slice(first, within.end)
     whole = assembled(statement.text, ("SELECT ", *values, " FROM (", *within.before, query, f") AS given ({names})"))
     types = tuple(output.type for output in plan.outputs)
-    return Text(reading.place(whole, statement.start), types, (), within.names)
+    return Text(reading.place(whole, statement.start), types, (), within.names, is_shown=True)
 
 
 def of_part(part: Part) -> list[Given]:

@@ -7,12 +7,13 @@ No value passes through a text, so none depends on a client's settings.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.elements import Column, ColumnId
 from catalog.text.sql_names import quoted
 from catalog.values.types import WHOLE, SqlType, type_name, type_of_bytes
 from expressions.sqltypes import OF_SQL_TYPE, Type, modifier_of_length
+from nodes.sql.pair_queries import padded
 from nodes.sql.writes.pieces import Piece, Pieces
 from storage.sql_values import decode_sql
 
@@ -53,6 +54,17 @@ class Given:
     name: str
     type: SqlType
     number: ColumnId
+    length: int | None = None
+
+    @classmethod
+    def of(cls, relation: str, column: Column, number: ColumnId | None = None) -> "Given":
+        """A column of the written table."""
+        return cls(relation, column.name, column.type, number or column.id, column.length)
+
+    def decoded(self, data: str) -> str:
+        """Its value from the bytes of a pair."""
+        column = Column(ColumnId(1), self.name, self.type)
+        return padded(replace(column, length=self.length), decode_sql(column, data))
 
 
 def parameters(columns: Sequence[Given], first: int) -> str:
@@ -65,7 +77,7 @@ def parameters(columns: Sequence[Given], first: int) -> str:
 def relation(columns: Sequence[Given], name: str) -> str:
     """The columns among these that the user's text calls by this relation, in FROM behind the rows."""
     values = [
-        f"{decode_sql(Column(ColumnId(1), given.name, given.type), f'{ROWS}.{_name(place)}')} AS {quoted(given.name)}"
+        f"{given.decoded(f'{ROWS}.{_name(place)}')} AS {quoted(given.name)}"
         for place, given in enumerate(columns)
         if given.relation == name
     ]
