@@ -53,19 +53,21 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
         elif conflict.assignments is None:
             continue
         elif old is None or not seen.isdisjoint(marks):
-            raise SqlError(
-                CARDINALITY_VIOLATION,
-                "ON CONFLICT DO UPDATE command cannot affect row a second time",
-                hint="ensure that no rows proposed for insertion have duplicate constrained values",
-            )
+            raise second_time()
         else:
-            seen |= marks
             read = functools.partial(decoded, work.descriptor, old, plan.rules.reads)
             before = await in_thread(read) if is_long(old) else read()
             meeting[len(written)] = old, before, values
             written.append(None)
     await _update_conflicting(work, plan, conflict, meeting, written)
     return [row for row in written if row is not None]
+
+
+def second_time() -> SqlError:
+    """The refusal of a row that the statement has put, or changed, before."""
+    message = "ON CONFLICT DO UPDATE command cannot affect row a second time"
+    hint = "ensure that no rows proposed for insertion have duplicate constrained values"
+    return SqlError(CARDINALITY_VIOLATION, message, hint=hint)
 
 
 def _whole(descriptor: Descriptor, row: StoredRow) -> StoredRow:
@@ -153,8 +155,12 @@ async def _update_conflicting(
     answers = await _changes(work, conflict, rows)
     columns, fitted = tuple(conflict.assignments), fitting([work.descriptor.column(c) for c in conflict.assignments])
     changes: dict[int, tuple[StoredRow, Values, Values]] = {}
+    changed: set[bytes] = set()
     for (place, (old, before, _)), answer in zip(meeting.items(), answers, strict=True):
+        if old.key in changed:
+            raise second_time()
         if answer[0] is True:
+            changed.add(old.key)
             end = 1 + len(columns)
             text = work.texts.conflicting
             computed = fitted(answer[1:end])
