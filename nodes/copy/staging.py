@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.text.sql_names import quoted
-from catalog.values.types import WHOLE, type_of_bytes
+from catalog.values.types import WHOLE, SqlType, type_of_bytes
+from expressions.limits import VALUE_BYTES_MAX
 from nodes.sql.writes.pieces import Assembled
 from nodes.sql.writes.row_rules import Rules
 from storage.shadow.shown import shown_table
@@ -72,8 +73,7 @@ class CopyIn:
 
     @property
     def read_sql(self) -> str:
-        columns = (f"{quoted(c.name)}::{c.type.value}" if c.type in WHOLE else quoted(c.name) for c in self.read)
-        return f"SELECT {', '.join(columns)} FROM {self.name}"
+        return f"SELECT {', '.join(map(_value, self.read))} FROM {self.name}"
 
     def rules_left(self, rules: Rules) -> Rules:
         """The rules that the staging table has not: those of what is not public."""
@@ -81,6 +81,16 @@ class CopyIn:
         required = tuple(r for r in rules.required if r[1] is not None or r[0].id not in known)
         checks = tuple(c for c in rules.checks if c[0].state is not State.PUBLIC)
         return replace(rules, required=required, checks=checks)
+
+
+def _value(column: Column) -> str:
+    """A column in its store's type; of a value that is too long as much as shows that."""
+    name = quoted(column.name)
+    if column.type in WHOLE:
+        return f"{name}::{column.type.value}"
+    if column.type in (SqlType.TEXT, SqlType.VARCHAR, SqlType.BYTEA) and column.length is None:
+        return f"substring({name}, 1, {VALUE_BYTES_MAX + 1})"
+    return name
 
 
 def _type(column: Column) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
+from expressions.sqltypes import BYTEA, OF_SQL_TYPE, TEXT
 from expressions.typed import Context
 from nodes.clients.portals import CopyData
 from nodes.context import Environment
@@ -132,6 +133,7 @@ class Copying:
         self._line = self.copy.header
         types = [OF_SQL_TYPE[column.type] for column in self.copy.read]
         self._readers = [reader_of(of) for of in types]
+        self._bytes = [place for place, of in enumerate(types) if of is BYTEA]
         self._texts = [place for place, of in enumerate(types) if of.category == TEXT.category and self.copy.is_csv]
         self.chunk_rows = CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(of.oid for of in types) else CHUNK_ROWS
 
@@ -166,7 +168,9 @@ class Copying:
             await self._work.turns.give()
 
     def _values(self, row: Row) -> Values:
-        """The values of a row; an identity column that has none is left to be numbered."""
+        """The values of a row; an identity column that has none is left to be numbered. Raises 54000 for long bytes."""
+        if any(len(row[place] or b"") > VALUE_BYTES_MAX for place in self._bytes):
+            raise SqlError(PROGRAM_LIMIT, TOO_LONG)
         values = zip(self.copy.read, self._readers, row, strict=True)
         return {c.id: None if v is None else read(v) for c, read, v in values if v is not None or not c.identity}
 

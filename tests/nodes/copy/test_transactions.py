@@ -252,6 +252,17 @@ def test_a_write_only_column_takes_its_default(cluster: Cluster, n1: Any) -> Non
         pass
 
 
+@pytest.mark.parametrize("kind", ["text", "varchar", "bytea", "jsonb", "text[]"])
+def test_a_long_value_is_refused_with_its_line(cluster: Cluster, n1: Any, kind: str) -> None:
+    table = cluster.table(f"id int PRIMARY KEY, v {kind}")
+    begin, end = {"jsonb": (b'"', b'"'), "text[]": (b"{", b"}")}.get(kind, (b"", b""))
+    with pytest.raises(errors.ProgramLimitExceeded) as refusal:
+        copied(n1, table, b"1\t" + begin + end + b"\n" if kind != "jsonb" else b"1\t1\n",
+               b"2\t" + begin, *[b"x" * 2**19] * 3, end + b"\n")  # fmt: skip
+    assert refusal.value.diag.context == f"COPY {table}, line 2"
+    assert count(n1, table) == 0
+
+
 def test_a_line_without_an_end_is_refused(cluster: Cluster, n1: Any, table: str) -> None:
     with pytest.raises(errors.ProgramLimitExceeded, match="a value may have at most"):
         copied(n1, table, *[b"x" * 2**20] * 20)
