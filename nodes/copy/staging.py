@@ -76,9 +76,9 @@ class CopyIn:
         return f"SELECT {', '.join(map(_value, self.read))} FROM {self.name}"
 
     def rules_left(self, rules: Rules) -> Rules:
-        """The rules that the staging table has not: those of what is not public."""
+        """The rules that the staging table has not: those of what is not public. What is numbered is never NULL."""
         known = {column.id for column in self.read}
-        required = tuple(r for r in rules.required if r[1] is not None or r[0].id not in known)
+        required = tuple(r for r in rules.required if r[1] is not None or not (r[0].identity or r[0].id in known))
         checks = tuple(c for c in rules.checks if c[0].state is not State.PUBLIC)
         return replace(rules, required=required, checks=checks)
 

@@ -191,12 +191,14 @@ class Copying:
         if not part:
             return
         work, rules = self._writing(), self.plan.rules
+        is_ruled = bool(rules.required or rules.checks)
         await complete(work, self.plan, [values for values, _ in part])
         await work.foresee(values for values, _ in part)
         ends: list[int] = []
         for values, line in part:
             try:
-                await work.refuse(rules, values)
+                if is_ruled:
+                    await work.refuse(rules, values)
                 await work.put(values)
             except SqlError as error:
                 error.where = self._where(line)
