@@ -41,6 +41,7 @@ from expressions.sqltypes import (
     INT4,
     INT8,
     INTEGERS,
+    NAME,
     NUMERIC,
     TEXT,
     TIME,
@@ -400,6 +401,7 @@ CASTS: dict[tuple[Type, Type], Compute] = {
     (TIMESTAMP, TIME): time_of,
     (TIMESTAMPTZ, TIME): time_of,
     (TEXT, TEXT): lambda v: v,
+    (NAME, TEXT): lambda v: v,
     (BPCHAR, VARCHAR): lambda v: v,
     (VARCHAR, BPCHAR): lambda v: v.rstrip(" "),
 }

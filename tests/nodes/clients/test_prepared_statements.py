@@ -207,3 +207,11 @@ def test_the_unnamed_statement_can_be_replaced_however_many_have_names(raw: Raw)
     assert kinds(ask(raw, named, parse("SELECT 1"), SYNC)) == "1" * PREPARED_MAX + "Z"
     assert kinds(ask(raw, parse("SELECT 2"), SYNC)) == "1Z"
     assert kinds(ask(raw, parse("SELECT 2", "one more"), SYNC)) == "EZ"
+
+
+def test_execute_takes_values_of_the_session_and_what_the_store_computes(cluster: Cluster) -> None:
+    with cluster.connect() as connection:
+        connection.execute("PREPARE shown(text) AS SELECT $1")
+        given = ("current_user", "round(2.5)", "ARRAY[1, 2]", "lower('A' || repeat('B', 2))")
+        answers = [connection.execute(f"EXECUTE shown({value})").fetchone() for value in given]
+        assert answers == [(connection.info.user,), ("3",), ("{1,2}",), ("abb",)]
