@@ -20,6 +20,7 @@ from lab.models import Attempt, Progress
 from lab.pages.courses.chapters import course_of, described, teachable, text
 from lab.pages.courses.handouts import missing_tasks, picture_of
 from lab.pages.words import say
+from lab.sessions.handbooks import handbook
 from lab.sessions.severity import CLAUSE_NAMES
 
 
@@ -114,8 +115,10 @@ def _built(passed: Iterable[Screen], rows: selectors.Tasks) -> Iterator[str]:
             continue
         right = Attempt.objects.filter(progress=rows[screen.id], outcome=Outcome.RIGHT.value).order_by("-pk").first()
         if right is not None:
-            ground = [screen.task.ground] if screen.task.grammar == "ladder" else []
-            yield " \u2192 ".join([*ground, *right.answer.get("lines", [])])
+            lines, grammar = right.answer.get("lines", []), screen.task.grammar
+            ground = [screen.task.ground] if grammar == "ladder" else []
+            named = [say(handbook(one).text) for one in lines] if grammar == "handbooks" else lines
+            yield " \u2192 ".join([*ground, *named])
 
 
 def _is_proof(screen: Screen) -> bool:
