@@ -100,7 +100,7 @@ export class Lanes {
       text.setAttribute("x", String(x)); g.setAttribute("role", "button"); g.setAttribute("aria-label", text.textContent);
       g.onclick = () => this.zoomTo([wait.from - 2, (wait.to ?? now) + 3]);
       g.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); g.onclick(); } };
-      wait.text = text;
+      Object.assign(wait, { text, words });
     }
     this.#works(svg, history, end, view, within, waits);
     const shown = history.published(end).filter((one) => one.at > view.from);
@@ -128,10 +128,16 @@ export class Lanes {
     }
     if (t >= view.from && t <= view.to) add(svg, "path", { class: "now-line", d: `M${X(t)} 66V${bottom}M${X(t) - 5} ${bottom + 5}h10l-5 -8z` });
     this.root.replaceChildren(svg);
-    let free = -Infinity;
-    for (const { text } of waits) {
-      const width = text.textContent.length * (isChinese(text.textContent) ? 13 : 8.2), x = Math.min(Number(text.getAttribute("x")), w - width - 4);
-      if (x < free) text.remove(); else { text.setAttribute("x", String(Math.max(0, x))); free = x + width + 12; }
+    const taken = []; // the wait under way has its words, then the longer one: in short where they do not fit, none where those do not
+    for (const wait of waits.toSorted((a, b) => (b.to === null) - (a.to === null) || b.to - b.from - (a.to - a.from))) {
+      const { text } = wait, fits = (words) => {
+        const width = words.length * (isChinese(words) ? 13 : 8.2), x = Math.max(0, Math.min(Number(text.getAttribute("x")), w - width - 4));
+        return taken.every(([from, to]) => x >= to || x + width + 12 <= from) && [x, x + width + 12];
+      };
+      const words = [text.textContent, wait.words].find(fits);
+      if (!words) { text.remove(); continue; }
+      const [x, until] = fits(words);
+      taken.push([x, until]); text.setAttribute("x", x); text.textContent = words;
     }
     if (focus) [...this.root.querySelectorAll("[data-what]")].find((one) => one.dataset.what === focus)?.focus({ preventScroll: true });
   }

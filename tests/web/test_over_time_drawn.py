@@ -62,6 +62,25 @@ def test_a_wait_is_as_wide_as_it_is_long_and_says_who_and_why() -> None:
         assert violations(page) == []
 
 
+def test_the_longer_of_two_waits_beside_each_other_is_named() -> None:
+    versions = (
+        version(7, -300, "absent"),
+        version(8, 0, "delete-only"),
+        version(9, 1.7, "write-only"),
+        version(10, 32),
+    )
+    uses = [use(node, 7, -200, 1.5 if node == "n2" else 0.2) for node in ("n1", "n2", "n3")]
+    uses += [use(node, 8, 0.1, 31.8 if node == "n3" else 1.9) for node in ("n1", "n2", "n3")]
+    uses += [use(node, 9, 1.8, 32.2) for node in ("n1", "n2", "n3")]
+    walk = Walk(1, "flights", versions, tuple(uses))
+    works = (Work(41, NOON - 0.1, NOON + 33, "done"),)
+    with opened(over_time(Facts(NOON - 10, NOON + 43, False, (walk,), (), (), works))) as page:
+        labels = [one.get_attribute("aria-label") for one in page.locator("[data-lanes] .wait").all()]
+        assert labels == ["waited 1 s for n2", "waited 30 s for n3"]
+        assert "waited 30 s for n3" in words(page)
+        assert "waited 1 s for n2" not in words(page)
+
+
 def test_a_click_on_a_bracket_zooms_to_its_wait_and_escape_returns() -> None:
     with opened(over_time(window(late=400.0))) as page:
         [before] = widths(page, ".hold")
