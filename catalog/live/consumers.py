@@ -151,8 +151,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             self.has_messages.set()
 
     def put_state(self, message: snapshot.Message) -> None:
-        """A message that finds the queue empty stays the one all sockets share, with the texts made of it."""
+        """A message that finds the queue empty stays the one all sockets share, with the texts made of it; it is
+        written at once where that is possible."""
         waiting = self.fresh.get(message["stream"])
+        if waiting is None and self._is_free() and self._write_state(message):
+            return
         if waiting is not None:
             shown = "parts" if self.html else "state"
             message = message | {shown: waiting[shown] | message[shown], "texts": {}}
@@ -216,13 +219,22 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     def _write_now(self, event: Event) -> bool:
         """Write the next event without a turn of this socket's task, where no event waits before it."""
         stream, seq = event["stream"], event["seq"]
-        waits = self.events or self.sending.locked() or self.end_code is not None
-        if self.write_frame is None or waits or self.streams.get(stream) != seq - 1:
+        if self.write_frame is None or not self._is_free() or self.streams.get(stream) != seq - 1:
             return False
         if not self.write_frame(event["texts"][self.language].frame):
             return False
         self.streams[stream] = seq
         return True
+
+    def _is_free(self) -> bool:
+        """True where no event or message waits to be sent."""
+        return not (self.events or self.sending.locked() or self.end_code is not None)
+
+    def _write_state(self, message: snapshot.Message) -> bool:
+        if self.write_frame is None or message["stream"] not in self.streams:
+            return False
+        text = self._text(message)
+        return text is None or self.write_frame(text.frame)
 
     async def _beat(self, beat: Heartbeat) -> None:
         for stream in self.streams.keys() & beat.seqs.keys():
@@ -285,14 +297,17 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._send_wanted(message)
 
     async def _send_wanted(self, message: snapshot.Message) -> None:
+        if (text := self._text(message)) is not None:
+            await self._send_text(text)
+
+    def _text(self, message: snapshot.Message) -> Text | None:
         """A page that named the parts it shows gets no others. What is the same for many sockets is written once."""
         wanted = self.wanted.get(message["stream"])
         key = None if wanted is None else frozenset(wanted)
         texts: dict[frozenset[str] | None, Text | None] = message.get("texts", {})
         if key not in texts:
             texts[key] = _text_of(message, wanted)
-        if (text := texts[key]) is not None:
-            await self._send_text(text)
+        return texts[key]
 
     async def _send_text(self, text: Text) -> None:
         """Write the frame that all sockets share where that is possible now: the way through ASGI costs more."""

@@ -17,6 +17,7 @@ from websockets.sync.client import connect as connect_to
 
 from catalog.live import consumers, snapshot
 from catalog.live import relay as relays
+from catalog.live.frames import FramedProtocol
 from catalog.models import Table
 from schemalab.polling import wait_for
 from tests.web.conftest import Site
@@ -225,6 +226,7 @@ def waiting(stream: str) -> Any:
 def test_a_page_that_asks_for_another_form_while_messages_wait_gets_all_its_streams_in_that_form(
     browse: Open, flights: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(FramedProtocol, "write", lambda self, frame: False)  # a slow browser: all wait in the queue
     stalled, table = Stalled(monkeypatch), f"table:{flights.pk}"
     with browse() as browser:
         browser.follow("cluster", since=0)
