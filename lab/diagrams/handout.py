@@ -262,7 +262,7 @@ class _Drawing:
                 if is_damage
                 else Text("Danger, {clause} under {version}: {why}", values)
             )
-            yield from self._sentence(f"{MARKS[verdict.severity]} {self.say(text)}", "verdict", bold=is_damage)
+            yield from self._sentence(f"{MARKS[verdict.severity]} {self.say(text)}", "harm", bold=is_damage)
         yield from self._refused()
         for probe in self.shown.probe:
             if probe.differs:

@@ -56,7 +56,7 @@ def test_steps_are_numbered_and_the_bad_ones_marked(orphan: ElementTree.Element)
 def test_the_hole_and_the_verdict_are_said_in_words(orphan: ElementTree.Element) -> None:
     assert words(orphan, of="row") == ["row 1: not there by_a: 1 ✗"]
     assert (
-        words(orphan, of="verdict")[1]
+        words(orphan, of="harm")[1]
         == "✗ Damage, orphan entry (C5) under v2: by_a has an entry for row 1, which does not exist"
     )
     assert words(orphan, of="probe") == ["v2, SELECT id FROM t WHERE a = 1: by table nothing, by index 1 ∅"]
@@ -134,7 +134,7 @@ def test_lines_are_of_a_width(text: str, lines: list[str]) -> None:
 def test_a_narrow_picture_says_the_same_within_the_width_of_a_phone(chapter: Chapter) -> None:
     wide = parse(picture_of_session(shown_of(chapter), chapter.id))
     narrow = parse(picture_of_session(shown_of(chapter), chapter.id, is_narrow=True))
-    for part in ("version", "verdict", "probe", "refusal"):
+    for part in ("version", "harm", "probe", "refusal"):
         assert words(narrow, of=part) == words(wide, of=part)
     assert len(words(narrow, of="event")) == len(words(wide, of="event"))
     lines = [one for one in narrow.iter(f"{SVG}text") if one.get("text-anchor") is None]
