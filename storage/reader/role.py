@@ -35,6 +35,13 @@ END $do$
 """
 """A role that has made another may not act as it until it grants that to itself."""
 
+GRANT_TEMPORARY_SQL = f"""
+DO $do$ BEGIN
+    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO {READER}', current_database());
+END $do$
+"""
+"""Temporary tables, also where PUBLIC may have none: clients make them, and COPY FROM reads into one."""
+
 
 def _listed(signatures: tuple[str, ...]) -> str:
     return ", ".join(f"'{signature}'" for signature in signatures)
@@ -75,7 +82,7 @@ END $do$
 """
 """Changes only what differs from the list: nothing, at every start but the first after an update."""
 
-CLOSE_SQL = f"""
+CLOSE_SQL = """
 DO $do$ BEGIN
     IF EXISTS (SELECT 1 FROM pg_class c, aclexplode(c.relacl) AS acl WHERE acl.grantee = 0
         AND c.relnamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)) THEN
@@ -84,10 +91,9 @@ DO $do$ BEGIN
     REVOKE ALL ON SCHEMA public, information_schema FROM PUBLIC;
     REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC;
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
-    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO {READER}', current_database());
 END $do$
 """
-"""Of relations, languages and schemas the role has what it is granted by name. It may have temporary tables."""
+"""Of relations, languages and schemas the role has what it is granted by name."""
 
-IN_ANY_DATABASE = (MAKE_SQL, GRANT_TO_SESSION_SQL)
+IN_ANY_DATABASE = (MAKE_SQL, GRANT_TO_SESSION_SQL, GRANT_TEMPORARY_SQL)
 IN_OUR_DATABASE = (*IN_ANY_DATABASE, ALLOW_FUNCTIONS_SQL, CLOSE_SQL)

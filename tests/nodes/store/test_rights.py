@@ -45,13 +45,15 @@ def test_a_role_with_the_listed_rights_runs_a_node(foreign: Locations) -> None:
     made, owned = "CREATE ROLE lab LOGIN CREATEROLE CREATEDB", "CREATE DATABASE lab OWNER lab"
     assert made in HOW_TO
     assert owned in HOW_TO
-    cluster = migrated(foreign, made, owned, role="lab")
+    cluster = migrated(foreign, made, owned, "REVOKE TEMPORARY ON DATABASE lab FROM PUBLIC", role="lab")
     cluster.start("n1")
     try:
         table = cluster.table("id int PRIMARY KEY, name text")
         with cluster.connect() as connection:
             connection.execute(f"INSERT INTO {table} VALUES (1, 'one')")
-            assert connection.execute(f"SELECT name FROM {table}").fetchall() == [("one",)]
+            with connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
+                copy.write(b"2\ttwo\n")
+            assert connection.execute(f"SELECT name FROM {table} ORDER BY id").fetchall() == [("one",), ("two",)]
         kv = f"storage_1.kv_{cluster.descriptor(table).table_id}"
     finally:
         cluster.stop("n1")
