@@ -1,8 +1,4 @@
-/* Lanes over time: the window that the server read, drawn as the Cluster page draws it; looking back, and presenter mode.
-
-     <i data-facts>                     of each table its versions, uses and marks; the seconds of all
-     <div data-lanes>, <div data-plot>  drawn here, on one axis
-     <ol data-stops> <li data-at="..">  the moments, as the server wrote them */
+/* Lanes over time: the facts of the server, drawn as on the Cluster page; looking back, and presenter mode. */
 
 import { History } from "./picture/history.js";
 import { Lanes, around, zoomed } from "./picture/lanes.js";
@@ -31,8 +27,9 @@ function draw() {
   const end = facts.is_live ? Math.min(facts.end, window.serverClock.now() / 1000) : facts.end, t = lookedAt === null ? end : Math.min(end, seconds(lookedAt));
   const view = zoom ? zoomed(zoom) : around(histories, facts);
   whole.hidden = !zoom;
+  const zoomTo = (to) => { zoom = zoom ? null : to; show(); };
   const drawn = places("lanes").map((place, i) => {
-    const lanes = Object.assign(new Lanes(place, W, (to) => { zoom = zoom ? null : to; show(); }, LANES_MOST), { scale });
+    const lanes = Object.assign(new Lanes(place, W, zoomTo, LANES_MOST), { scale });
     lanes.draw(histories[i], t, { now: end, label, clock, view, names: facts.tables[i].names });
     return lanes;
   });
@@ -42,7 +39,6 @@ function draw() {
   plot(latencies, { ...common, curves: [["p50", (one) => one.p50_ms], ["p99", (one) => one.p99_ms]], units: (most) => `${most < 10 ? most.toFixed(1) : many(most)} ms`, label: latencies.dataset.plot });
 }
 
-/** All of it: what is drawn, and the words of the moment. */
 function show() {
   read(); draw();
   const all = [...part.querySelectorAll("[data-stops] li")];

@@ -26,7 +26,6 @@ LANES: dict[str, str | Promise] = {
     "stateabsent": pgettext_lazy("state", "absent"),
     "statedelete-only": pgettext_lazy("state", "delete-only"),
     "statewrite-only": pgettext_lazy("state", "write-only"),
-    "statereorganising": pgettext_lazy("state", "write-only"),
     "statepublic": pgettext_lazy("state", "public"),
     "ofindex": pgettext_lazy("element", "index"),
     "ofunique": pgettext_lazy("element", "index"),
