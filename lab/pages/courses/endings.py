@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from lab.classroom.selectors import learner_of
 from lab.exercises.chapter import Design, Form, Outcome, Predict, Reach, Screen
-from lab.exercises.goals import goal_text
+from lab.exercises.goals import clauses_named
 from lab.exercises.observations import EXPLORER
 from lab.exercises.shelf import Book
 from lab.exercises.texts import PICTURE, TAKE_HOME
@@ -21,7 +21,6 @@ from lab.pages.courses.chapters import course_of, described, teachable, text
 from lab.pages.courses.handouts import missing_tasks, picture_of
 from lab.pages.words import say
 from lab.sessions.handbooks import handbook
-from lab.sessions.severity import CLAUSE_NAMES
 
 
 def ending(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def _done(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
     return described(book, rows) | {
         "take_home": text(book, TAKE_HOME),
         "predicted": list(predictions(book, rows)),
-        "broke": [say(CLAUSE_NAMES.get(one.partition("@")[0], goal_text(one))) for one in _broken(passed)],
+        "broke": [say(clauses_named([one])) for one in _broken(passed)],
         "built": list(_built(passed, rows)),
         "proved": [text(book, f"{screen.id}.title") for screen in passed if _is_proof(screen)],
     }
@@ -105,7 +104,7 @@ def _done(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
 def _broken(passed: Iterable[Screen]) -> list[str]:
     """The clauses that tasks to break something were about, each once."""
     every = [one for screen in passed if isinstance(screen.task, Reach) for one in screen.task.until]
-    return list({one.partition("@")[0]: one for one in every if not one.startswith(("v", "public"))}.values())
+    return list(dict.fromkeys(one.partition("@")[0] for one in every if not one.startswith(("v", "public"))))
 
 
 def _built(passed: Iterable[Screen], rows: selectors.Tasks) -> Iterator[str]:
