@@ -36,7 +36,7 @@ export function Steps({ stage }) {
 
 function Actor({ actor, part, offers, stage, numbers, icon }) {
   const reasons = new Map(offers.filter((one) => one.why_not).map((one) => [one.why_not, one.rule]));
-  const signs = new Map([...reasons.keys()].map((why, at) => [why, SIGNS[at] ?? `${at + 1}`]));
+  const signs = new Map([...reasons.keys()].map((why, at) => [why, SIGNS[at % SIGNS.length].repeat(1 + at / SIGNS.length)]));
   const id = `actor-${part}${actor.replace(/\W/g, "-")}`;
   return html`<section class="actor" aria-labelledby=${id}>
     <h3 id=${id}><${Icon} name=${icon} />${actorName(actor)}</h3>
