@@ -4,7 +4,7 @@ import { html } from "../vendor/preact.js";
 import { Icon, say } from "./pieces.js";
 
 export const Head = ({ stage, setup, page, urls, acts }) => html`<div class="stage-head"><div class="names"><p class="crumbs"><a href=${urls.lab}>${say("lab")}</a>${stage.answer.chapter && html` / <a href=${`${urls.lab}chapters/${stage.answer.chapter}/`}>${say("its chapter")}</a>`}</p><h1>${stage.answer.title}</h1>${stage.answer.details.length > 0 && html`<p class="details small muted">${stage.answer.details.map((one, at) => html`<span key=${at}>${one}</span>`)}</p>`}</div>
-  ${stage.leftOut.length > 0 && html`<p class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: stage.leftOut.join(say("between names")) })}</p>`}
+  ${stage.leftOut.map((id) => html`<p key=${id} class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: setup?.may_leave_out.find((one) => one.id === id)?.protects ?? id })}</p>`)}
   <div class="tools"><button onClick=${() => acts.open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
     ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
     <button onClick=${acts.copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
