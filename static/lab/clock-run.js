@@ -17,6 +17,7 @@ class ClockRun {
     this.lines = moments.map(({ clock, text }) => h("li", {}, h("b", { class: "num" }, clock), " ", text));
     const marks = moments.map(({ at, clock }) => this.place(h("span", { class: "tick" }, clock), at));
     const ghost = guess && this.place(h("span", { class: "ghost" }, icon("circle-help"), h("span", {}, guess.text)), guess.at);
+    if (ghost) ghost.style.translate = `-${ghost.style.left}`; // at the axis' end it ends there too
     this.again = h("button", { type: "button", onclick: () => this.play() }, icon("rotate-ccw"), words.again);
     root.append(h("div", { class: "clock-run" }, h("div", { class: "axis", "aria-hidden": "true" }, marks, this.hand, ghost), guess && h("p", { class: "hush" }, guess.text), h("ol", { class: "plain stack tight" }, this.lines), h("p", {}, this.again)));
     this.play();
