@@ -17,7 +17,7 @@ from lab.texts import Text
 
 ANOMALIES: Mapping[str, str] = {
     "C5": "orphan",
-    "C3": "orphan",
+    "C3": "left-over",
     "C4": "missing",
     "C6": "duplicate",
     "C2": "unset",
