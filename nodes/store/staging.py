@@ -8,7 +8,7 @@ nothing of it stays. The transaction that writes begins when the data is complet
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
 import psycopg
 from psycopg import pq
@@ -24,6 +24,7 @@ from nodes.store.pipeline import (
     StoreError,
     StorePool,
     UsersCommand,
+    finished,
     first_line,
 )
 from nodes.store.relay import Relay, Row
@@ -93,8 +94,8 @@ class Staging:
         if is_cut:  # it was no error
             raise SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
 
-    async def rows(self, sql: str, chunk_rows: int) -> AsyncIterator[Sequence[Row]]:
-        """The rows of a query, in binary, as they come."""
+    async def rows(self, sql: str, chunk_rows: int) -> AsyncGenerator[Sequence[Row]]:
+        """The rows of a query, in binary, as they come. Who does not take all has to close it, which ends the batch."""
         relay = Relay(chunk_rows)
         commands = [UsersCommand(sql, result_format=BINARY, relay=relay)]
         relay.begin(asyncio.get_running_loop().create_task(self._connection.run(commands)))
@@ -105,7 +106,9 @@ class Staging:
         except StoreError as error:
             raise SqlError(error.sqlstate, error.message) from error
         finally:
-            await relay.drop()
+            _, cancel = await finished(relay.drop())
+            if cancel is not None:
+                raise cancel
 
 
 @contextlib.asynccontextmanager

@@ -9,6 +9,7 @@ a rollback leaves behind by `OPERATIONS_MAX`: a transaction holds back schema ch
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -64,8 +65,9 @@ async def copy_from(
         copying = Copying(env, transaction, plan, copy, context, held, computing)
         async with staging(env.staging_pool) as staged:
             await _stage(staged, copy, computing, transaction, data, notice)
-            async for rows in staged.rows(copy.read_sql, copying.chunk_rows):
-                await copying.take(rows)
+            async with aclosing(staged.rows(copy.read_sql, copying.chunk_rows)) as parts:
+                async for rows in parts:
+                    await copying.take(rows)
         await copying.finish()
         return Result(f"COPY {copying.rows}", has_written=True)
 

@@ -38,6 +38,11 @@ def copied(connection: Any, table: str, *pieces: bytes) -> None:
             copy.write(piece)
 
 
+def many_wide(first: int = 1) -> bytes:
+    """More than the node takes from its session at the store before it writes."""
+    return b"".join(b"%d\t%s\n" % (n, b"x" * 1000) for n in range(first, first + 6000))
+
+
 @pytest.fixture
 def table(cluster: Cluster) -> str:
     return cluster.table("id int PRIMARY KEY, n int")
@@ -141,6 +146,34 @@ def test_a_cancel_ends_it(cluster: Cluster, n1: Any, table: str) -> None:
 
     with pytest.raises(errors.QueryCanceled, match="canceling statement due to user request"):
         cancelled()
+    assert count(n1, table) == 0
+
+
+def test_a_refusal_while_rows_still_come_is_told(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int PRIMARY KEY, v text")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 'here')")
+    for _ in range(2):
+        with pytest.raises(errors.UniqueViolation) as refusal:
+            copied(n1, table, many_wide())
+        assert refusal.value.diag.context == f"COPY {table}, line 1"
+        with n1.transaction(), pytest.raises(errors.UniqueViolation), n1.transaction():
+            copied(n1, table, many_wide())
+    assert count(n1, table) == 1
+
+
+@pytest.mark.parametrize("by", ["statement timeout", "user request"])
+def test_it_may_be_ended_while_rows_still_come(cluster: Cluster, n1: Any, n2: Any, by: str) -> None:
+    table = cluster.table("id int PRIMARY KEY, v text")
+    with n2.transaction(force_rollback=True):
+        n2.execute(f"INSERT INTO {table} VALUES (1, 'its COPY waits for this one')")
+        cancels = threading.Timer(2, n1.cancel_safe)
+        if by == "user request":
+            cancels.start()
+        else:
+            n1.execute("SET statement_timeout = '2s'")
+        with pytest.raises(errors.QueryCanceled, match=f"canceling statement due to {by}"):
+            copied(n1, table, many_wide())
+        n1.execute("RESET statement_timeout")
     assert count(n1, table) == 0
 
 
