@@ -112,9 +112,9 @@ class Staging:
 
 
 @contextlib.asynccontextmanager
-async def staging(pool: StorePool) -> AsyncIterator[Staging]:
-    """A session for one COPY. Raises 53300 when none gets free in time."""
-    connection = await pool.take()
+async def staging(pool: StorePool, user: str) -> AsyncIterator[Staging]:
+    """A session for one COPY of a user's. Raises 53300 when none gets free in time."""
+    connection = await pool.take(user)
     try:
         yield Staging(connection)
     finally:

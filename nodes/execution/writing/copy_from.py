@@ -63,7 +63,7 @@ async def copy_from(
     assert copy is not None
     with HeldRows(env.rows) as held:
         copying = Copying(env, transaction, plan, copy, context, held, computing)
-        async with staging(env.staging_pool) as staged:
+        async with staging(env.staging_pool, "" if transaction.by is None else transaction.by.user) as staged:
             await _stage(staged, copy, computing, transaction, data, notice)
             async with aclosing(staged.rows(copy.read_sql, copying.chunk_rows)) as parts:
                 async for rows in parts:

@@ -8,8 +8,10 @@ import psycopg
 import pytest
 
 from expressions.errors import SqlError
+from nodes.server import STAGING_SESSIONS
 from nodes.store.pipeline import POOL_MAX, StorePool
 from tests.nodes.conftest import Cluster
+from tests.nodes.raw_client import Raw, query
 
 ANSWER_S_MAX = 1.0
 
@@ -134,4 +136,18 @@ def test_advisory_locks_of_one_user_keep_nobody_from_theirs(cluster: Cluster) ->
         other = stack.enter_context(cluster.connect(user="other"))
         began = time.monotonic()
         other.execute("SELECT pg_advisory_lock(7100)")
+        assert time.monotonic() - began < ANSWER_S_MAX
+
+
+def test_copies_of_one_user_that_go_quiet_keep_nobody_from_theirs(cluster: Cluster) -> None:
+    table = cluster.table("id int PRIMARY KEY")
+    with ExitStack() as stack:
+        for _ in range(STAGING_SESSIONS):
+            greedy = stack.enter_context(Raw(cluster.ports["n1"]))
+            greedy.startup(user="greedy")
+            greedy.send(query(f"COPY {table} FROM STDIN"))
+        other = stack.enter_context(cluster.connect(user="other"))
+        began = time.monotonic()
+        with other.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+            copy.write(b"1\n")
         assert time.monotonic() - began < ANSWER_S_MAX
