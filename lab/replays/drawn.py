@@ -30,6 +30,8 @@ TICKS_S = (0.5, 1, 2, 5, 10, 20, 60)
 TICKS_MOST = 8
 CLOSE = 6.0
 """Labels nearer to each other, in hundredths of the width, would overlap on a phone."""
+TIGHT = 7
+"""A bar of fewer letters has no room for its number on a phone."""
 
 
 def store(names: Iterable[str], broken: Iterable[str]) -> list[dict[str, Any]]:
@@ -141,6 +143,7 @@ def _bar(use: Json, lanes: Json, across: Callable[[float], float], top: float) -
         "version": use["version"],
         "has_name": room >= len(state) + 4,
         "has_number": room >= 3,
+        "is_tight": room < TIGHT,
         "from_s": round(use["from"], 1),
         "to_s": round(use["to"], 1),
     }
@@ -154,7 +157,7 @@ def _labelled(lanes: Json, across: Callable[[float], float]) -> list[dict[str, A
         x = across(one["at"])
         if one["at"] > 0:
             is_apart = x - last >= CLOSE
-            found.append({"x": _share(x), "version": one["version"] if is_apart else None})
+            found.append({"x": _share(x), "version": one["version"] if is_apart else None, "is_late": x > 100 - CLOSE})
             last = x if is_apart else last
     return found
 
