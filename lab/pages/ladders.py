@@ -28,7 +28,7 @@ from lab.pages.words import say, speaker
 from lab.sessions.model.setups import NAMES
 from lab.sessions.names import MODEL_NAMES, Names, names_in
 from lab.sessions.session import BadSession, Session, encode
-from lab.texts import NOTHING, from_json
+from lab.texts import NOTHING, Text, from_json
 
 
 @require_POST
@@ -158,6 +158,10 @@ def link_of(session: Session) -> str:
 def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
     """Frames in the reader's words."""
     worded = speaker()
+
+    def whole(text: Text) -> str:
+        return worded(text).replace(" = ", "\u00a0=\u00a0")  # a formula does not break
+
     return [
         {
             "sentence": worded(frame.sentence),
@@ -165,8 +169,8 @@ def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
             "tile": frame.tile,
             "newest": frame.newest,
             "uses": frame.uses,
-            "left": [[one.key, worded(one.text), one.owner] for one in frame.left],
-            "right": [[one.key, worded(one.text), one.owner] for one in frame.right],
+            "left": [[one.key, whole(one.text), one.owner] for one in frame.left],
+            "right": [[one.key, whole(one.text), one.owner] for one in frame.right],
             "marks": frame.marks,
         }
         for frame in frames
