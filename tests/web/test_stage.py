@@ -216,7 +216,7 @@ def test_a_run_takes_the_same_steps_for_the_same_seed(client_of: ClientOf) -> No
 def test_texts_are_in_the_readers_language(client_of: ClientOf) -> None:
     lea = client_of("lea")
     page = lea.get("/lab/", headers={"Accept-Language": "zh-hans"}).content.decode()
-    assert "孤儿索引项" in page
+    assert "孤儿条目" in page
     words = in_page(lea.get(STAGE_PAGE, headers={"Accept-Language": "zh-hans"}).content.decode(), "stage-words")
     assert words["damage"] == "损害"
 
