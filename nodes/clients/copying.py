@@ -8,7 +8,7 @@
 The beginning of what a client sends is kept for a while, so that a small COPY can be tried again as an INSERT is.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -33,7 +33,9 @@ class CopyData:
     clients_turn: Callable[[], AbstractContextManager[None]]
     _kept: list[bytes] = field(default_factory=list)
     _kept_bytes: int = 0
-    _has_begun: bool = False
+    _columns: tuple[int, ...] | None = None
+    """What the client was asked for: the table's id and its columns'. None before that."""
+
     _is_done: bool = False
 
     @property
@@ -41,12 +43,16 @@ class CopyData:
         """True while all that has come is kept."""
         return self._kept_bytes <= KEPT_BYTES_MAX
 
-    async def begin(self, columns: int, *, is_binary: bool) -> None:
-        """Ask the client for its data, once."""
-        if self._has_begun:
+    async def begin(self, table: int, columns: Sequence[int], *, is_binary: bool) -> None:
+        """Ask the client for its data, once. Raises 40001 where another try has other columns: fields of a line would
+        become values of columns that the client does not mean."""
+        if self._columns is not None:
+            if self._columns != (table, *columns):
+                message = "could not serialize access: the columns changed while COPY read its data"
+                raise errors.SqlError(errors.SERIALIZATION_FAILURE, message, hint="Send the data again.")
             return
-        self._has_begun = True
-        self.channel.send(messages.copy_in(columns, is_binary=is_binary))
+        self._columns = table, *columns
+        self.channel.send(messages.copy_in(len(columns), is_binary=is_binary))
         with self.clients_turn():
             await self.channel.flush()
 
@@ -79,9 +85,9 @@ class CopyData:
 
     async def discard(self, *, is_binary: bool) -> None:
         """Take what a client sends for a COPY that is refused, and drop it; nothing when it was asked for already."""
-        if self._has_begun:
+        if self._columns is not None:
             return
-        await self.begin(0, is_binary=is_binary)
+        await self.begin(0, (), is_binary=is_binary)
         try:
             async for _ in self.pieces():
                 pass

@@ -99,7 +99,7 @@ async def _stage(
             notice(text)
 
     async def begin(is_binary: bool) -> None:
-        await data.begin(len(copy.columns), is_binary=is_binary)
+        await data.begin(copy.descriptor.table_id, [column.id for column in copy.columns], is_binary=is_binary)
 
     sql, start = copy.text.text + where, computing.portal.statement.start
 

@@ -3,6 +3,7 @@
 import struct
 import threading
 import time
+from collections.abc import Callable
 from select import select
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from psycopg import errors
 
 from catalog.elements import State
+from catalog.values.types import SqlType
 from tests.nodes.conftest import SHORT_LEASE_S, Cluster
 from tests.nodes.execution.test_states import pair, with_column
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
@@ -32,10 +34,11 @@ def count(connection: Any, table: str) -> int:
     return int(found)
 
 
-def copied(connection: Any, table: str, *pieces: bytes) -> None:
+def copied(connection: Any, table: str, *pieces: bytes, meanwhile: Callable[[], None] = lambda: None) -> None:
     with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
         for piece in pieces:
             copy.write(piece)
+        meanwhile()
 
 
 def many_wide(first: int = 1) -> bytes:
@@ -192,6 +195,24 @@ def test_a_client_may_send_for_longer_than_a_lease(cluster: Cluster, short: str,
         time.sleep(1.5 * SHORT_LEASE_S)
         copy.write(lines(ROWS, ROWS + 1))
     assert count(n1, table) == 2 * ROWS
+
+
+def test_data_for_other_columns_is_not_tried_again(cluster: Cluster, short: str, n1: Any) -> None:
+    """A column goes and another one comes while a client sends: its field is no value of that one."""
+    table = cluster.table("id int PRIMARY KEY, a text, b text")
+    kept = tuple(column for column in cluster.descriptor(table).columns if column.name != "a")
+
+    def meanwhile() -> None:
+        cluster.publish(cluster.descriptor(table).next_version(columns=kept))
+        with_column(cluster, table, State.PUBLIC, of=SqlType.TEXT)
+        time.sleep(1.5 * SHORT_LEASE_S)
+
+    with cluster.connect(short) as slow, pytest.raises(errors.SerializationFailure, match="the columns changed"):
+        copied(slow, table, b"1\tan a\ta b\n", meanwhile=meanwhile)
+    assert count(n1, table) == 0
+    with cluster.connect(short) as again:
+        copied(again, table, b"1\ta b\ta c\n")
+    assert n1.execute(f"SELECT id, b, c FROM {table}").fetchall() == [(1, "a b", "a c")]
 
 
 def test_a_small_one_is_tried_again(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
