@@ -6,16 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from catalog.values.documents import Jsonb
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
 from expressions.values import numerics, texts
-from expressions.values.arithmetic import COMPARISONS, OneOfValues, text_to
+from expressions.values.arithmetic import text_to
 
 LONG = "a" * VALUE_BYTES_MAX
-DOCUMENT = Jsonb(f"[{', '.join(['1'] * 300_000)}]")
-MANY_PARTS = Jsonb(f"[{', '.join(['1.5'] * 150_000)}]")
 MANY_DIGITS = Decimal("7" * 15_000 + "." + "1" * 4_000)
 COSTLY: dict[str, Callable[[], object]] = {
     "a piece with any character": lambda: texts.like(LONG, "%a_b%"),
@@ -28,8 +25,6 @@ COSTLY: dict[str, Callable[[], object]] = {
     "quotients": lambda: numerics.divide(MANY_DIGITS, Decimal(7)),
     "casts": lambda: text_to(SqlType.DOUBLE)("1" + " " * VALUE_BYTES_MAX),
     "casts to jsonb": lambda: text_to(SqlType.JSONB)(f'"{LONG[:-2]}"'),
-    "comparisons of jsonb": lambda: COMPARISONS["<"](DOCUMENT, Jsonb("[1]")),
-    "jsonb among constants": lambda: OneOfValues.of([Jsonb("[1]")])(None, lambda: DOCUMENT),
 }
 
 
@@ -54,12 +49,6 @@ def test_an_expression_of_a_row_looks_at_so_many_characters(name: str) -> None:
     with pytest.raises(SqlError, match="look at more than 2097152 characters") as caught:
         within(lambda: [COSTLY[name]() for _ in range(READ_ANEW if "jsonb" in name else ROUNDS)])
     assert caught.value.sqlstate == "54001"
-
-
-def test_a_document_costs_more_the_more_parts_it_has() -> None:
-    """Four of a megabyte, compared in one row, once held a node for seconds."""
-    with pytest.raises(SqlError, match="look at more than 2097152 characters"):
-        within(lambda: COMPARISONS["="](MANY_PARTS, MANY_PARTS))
 
 
 def test_the_next_row_begins_anew() -> None:
