@@ -172,7 +172,7 @@ export class Scene {
     this.inHand = upcoming;
     set(this.count, { text: (!used.size && newest ? W.inUseNone : used.size < 2 ? W.inUse : G.slim ? W.inUseSlim : W.inUseFull).replace("{n}", used.size || (newest?.version ?? 0)), class: `bold${used.size > 2 ? " alarm" : ""}` });
     set(this.door, { class: used.size > 1 ? "door shut" : "door" });
-    if (!this.sql) return;
+    if (G.slim) return; // its words stand above the picture
     const told = history.state(t)?.change, sql = change ? change.statement : told ? told.statement : "";
     set(this.title, { text: !told ? "" : change ? W.change.replace("{n}", told.id) : W.changeDone[told.status]?.replace("{n}", told.id) ?? W.change.replace("{n}", told.id) });
     const [one, two] = cut(sql, G.letters[0]);

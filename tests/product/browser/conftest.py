@@ -61,7 +61,7 @@ def new_page(browser: Browser) -> Iterator[NewPage]:
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.extend(complaint(message, expected)))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error.stack or error}"))
         return page
 
     yield make
