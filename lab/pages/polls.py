@@ -28,6 +28,7 @@ from lab.polls import services
 from lab.polls.services import CHOICES_MAX, BadPoll
 from lab.sessions.replay import show_in_lines
 from lab.sessions.session import BadLink, BadSession, Session, decode, encode
+from lab.sessions.shown import Severity
 
 PROBLEMS: Mapping[str, str | Promise] = {
     "link": gettext_lazy("The session of this poll cannot be opened. Make the poll from the stage again."),
@@ -151,16 +152,17 @@ def _counted(found: Poll) -> dict[str, Any]:
 
 
 def _session(found: Poll) -> dict[str, Any]:
-    """The session up to the question, drawn and in words; nothing when today's rules cannot open it any more."""
+    """The session up to the question, drawn and in words, without its verdicts: they may be what is asked."""
     try:
         session = _until_the_question(found)
         shown = show_in_lines(session)
     except (BadLink, BadSession):
         return {}
-    drawn = picture_of_session(shown, found.question, say)
+    trace = tuple(replace(line, severity=Severity.HOLDS) for line in shown.trace)
+    drawn = picture_of_session(replace(shown, trace=trace, verdicts=(), probe=(), refused=None), found.question, say)
     return {
         "picture": SafeString(drawn),  # every word in it is escaped by the drawing
-        "steps": [f"{line.actor}: {say(line.text)}" for line in shown.trace],
+        "steps": [say(line.text) for line in trace],
     }
 
 

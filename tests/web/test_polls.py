@@ -77,6 +77,15 @@ def test_before_it_is_revealed_nothing_says_what_comes_next_or_how_others_voted(
     assert decode(before).session.steps == BEFORE
 
 
+def test_a_poll_at_the_end_of_a_session_does_not_print_its_answer(ines: Client) -> None:
+    at_end = encode(Session("one-jump", steps=(*BEFORE, *AFTER)), len(BEFORE) + len(AFTER))
+    assert ines.post("/lab/polls/", FORM | {"s": at_end}).status_code == 302
+    page = text_of(Client(), f"/vote/{Poll.objects.get().token}/")
+    assert "<li>n1 deletes row 1" in page, "steps are told, without the lane that acts"
+    for answer in ("Damage", "by table", "\u2717 "):
+        assert answer not in page
+
+
 def test_when_it_is_revealed_everybody_sees_the_votes_and_what_happens(ines: Client, poll: Poll) -> None:
     phone = cast(poll, 0)
     ines.post(f"/lab/polls/{poll.pk}/change/", {"do": "reveal"})
