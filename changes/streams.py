@@ -147,7 +147,8 @@ def over_time(facts: Facts | None, *, is_range: bool = False) -> Json:
     """Lanes over time of a window, in words and as facts to draw; None without a table."""
     if facts is None or not facts.walks:
         return {"picture": None}
-    drawn = cluster_picture.over_time_json(facts, _runs(facts), settings.LEASE_S, _sessions, is_range=is_range)
+    facts = facts if is_range else facts.near_changes()
+    drawn = cluster_picture.over_time_json(facts, _runs(facts), settings.LEASE_S, _sessions)
     return {"picture": picture(facts) | {"drawn": drawn}}
 
 

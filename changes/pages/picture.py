@@ -81,7 +81,7 @@ def facts_json(facts: Facts, walk: Walk, runs: Iterable[Json], lease_s: float, s
     }
 
 
-def over_time_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions, *, is_range: bool) -> Json:
+def over_time_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions) -> Json:
     """All tables of a window, and its seconds; of many nodes the laggards, and counts for each version."""
     seconds, runs = thinned(facts.seconds, SECONDS_DRAWN), list(runs)
     facts = replace(facts, marks=news_only(facts.marks))
@@ -96,7 +96,6 @@ def over_time_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions:
         "start": facts.start,
         "end": facts.end,
         "is_live": facts.is_live,
-        "is_range": is_range,
         "tables": tables,
         "seconds": [asdict(one) for one in seconds],
         "each": -(-len(facts.seconds) // SECONDS_DRAWN) or 1,

@@ -23,7 +23,7 @@ from changes.models import Change
 from changes.records import windows
 from leases.recorder import reading
 from leases.recorder.trim import SECONDS_KEPT_S
-from leases.staircase.facts import Facts
+from leases.staircase.facts import LEAD_S, Facts
 
 LONGEST = timedelta(hours=6)
 LAST = timedelta(minutes=10)
@@ -75,7 +75,7 @@ def incident(asked: QueryDict) -> Incident:
     now = datetime.fromtimestamp(database_clock_s(), UTC).replace(microsecond=0) + timedelta(seconds=1)
     since, until = story.moment(asked.get("from", "")), story.moment(asked.get("until", ""))
     if change is not None and change.started_at is not None:
-        lead, rest = timedelta(seconds=reading.LEAD_S), timedelta(seconds=reading.REST_S)
+        lead, rest = timedelta(seconds=LEAD_S), timedelta(seconds=reading.REST_S)
         since = since or (change.started_at - lead).replace(microsecond=0)
         until = until or ((change.ended_at or now) + rest).replace(microsecond=0)
     until = min(until or now, now)

@@ -14,7 +14,7 @@ from changes.models import ENDED, MOVING, Change, Record, Status
 from leases.models import Lease
 from leases.recorder import reading
 from leases.recorder.trim import SECONDS_KEPT_S
-from leases.staircase.facts import Facts, Work, from_json
+from leases.staircase.facts import LEAD_S, Facts, Work, from_json
 
 CHANGES_SHOWN = 3
 TOGETHER = timedelta(hours=2)
@@ -35,7 +35,7 @@ def of_change(change: Change) -> Facts | None:
 def fresh(change: Change) -> Facts:
     assert change.started_at is not None, f"change {change.pk} has not begun"
     facts = reading.read_facts(
-        named(change.table_ids), [work(change)], start=change.started_at.timestamp() - reading.LEAD_S
+        named(change.table_ids), [work(change)], start=change.started_at.timestamp() - LEAD_S
     )
     facts = replace(facts, calm_since=_calm_since(change))
     if change.ended_at is None:
@@ -64,7 +64,7 @@ def of_table(table_id: int) -> Facts | None:
     if kept is not None:
         return _with_traffic(kept.of_table(table_id))
     shown = [one for one in changes if one.started_at > changes[0].started_at - TOGETHER]
-    start = shown[-1].started_at.timestamp() - reading.LEAD_S
+    start = shown[-1].started_at.timestamp() - LEAD_S
     facts = reading.read_facts(named([table_id]), [work(one) for one in reversed(shown)], start=start, goes_on=True)
     return replace(facts, is_partial=_is_late(changes[0]))
 

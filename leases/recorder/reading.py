@@ -14,7 +14,7 @@ from catalog.models import Descriptor, StoryEvent
 from catalog.selectors import newest_seq
 from catalog.story import CLUSTER
 from leases.models import Lease, Node, PastLease, RecordedSecond
-from leases.staircase.facts import MARKS, Facts, Mark, Second, Use, Version, Walk, Work
+from leases.staircase.facts import LEAD_S, MARKS, Facts, Mark, Second, Use, Version, Walk, Work
 from leases.staircase.phases import moving_elements, phases
 from leases.staircase.waits import last_to_leave
 
@@ -22,14 +22,12 @@ USES_MAX = 4000
 VERSIONS_MAX = 40
 EVENTS_LOOKED_AT = 5000
 MARKS_MAX = 200
-REST_S = 10.0
+REST_S = LEAD_S
 """So long after the last thing that happened the picture of a table at rest ends."""
 TICK_S = 2.0
 """Where nothing else happens, time itself moves a picture so often."""
 FALLS_SOUGHT_S = 3600.0
 """A node that fell so long before a window, and did not come back, is known to be down in it."""
-LEAD_S = 10.0
-"""So long before its first change a window begins."""
 
 
 def read_facts(

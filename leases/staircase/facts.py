@@ -15,6 +15,8 @@ from statistics import fmean
 from typing import Any
 
 Json = dict[str, Any]
+LEAD_S, LEAD_S_MIN = 10.0, 2.0
+"""A window is read so long before its first change and after its last, and shown so long at least."""
 SECONDS_MAX = 600
 """So many seconds are kept of a window; a longer one keeps the mean of several as one."""
 
@@ -170,6 +172,16 @@ class Facts:
             seconds=tuple(one for one in self.seconds if one.at >= start),
             works=tuple(one for one in self.works if one.ended is None or one.ended >= start),
         )
+
+    def near_changes(self) -> Facts:
+        """The lanes of its changes, with a quarter of their time before and after; seconds stay whole."""
+        if not self.works:
+            return self
+        began = min(self.end, *(work.began for work in self.works))
+        ended = self.end if self.is_live else self.end - LEAD_S
+        lead = max(LEAD_S_MIN, min(LEAD_S, (ended - began) / 4))
+        near = self.since(began - lead) if self.is_live else self.since(began - lead).until(ended + lead)
+        return replace(near, seconds=self.seconds)
 
     def followed_by(self, later: Facts) -> Facts:
         """This window and a later one of the same tables, which begins where it ends."""

@@ -11,15 +11,12 @@ import { GLYPHS, add, icons, part, set, show } from "./svg.js";
 
 const SLIVER = 7, FOLD_S = 30, KEEP_S = 2, FRESH_S = 20, LANES_MAX = 8, TEAR = 34, TOP = 68, LANE = 38, BAR = 17, COUNT = 34, SLIM = 640;
 const ROUND = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
-const LEAST_LEAD_S = 2, LEAD_S = 10; // as far as the server reads before a change, and after it
 const isChinese = (text) => /[\u4e00-\u9fff]/.test(text);
 
-/** The window of a change or a table: its changes, and a little before and after them. A range that was asked for is whole. */
-export function around(histories, { start, end, is_live, is_range }) {
-  const works = histories.flatMap((history) => history.works), began = Math.min(end, ...works.map((work) => work.began)), waits = histories.map((history) => history.wait(end)).filter(Boolean);
-  const ended = is_live ? end : end - LEAD_S, lead = Math.max(LEAST_LEAD_S, Math.min(LEAD_S, (ended - began) / 4)), isWhole = is_range || !works.length;
-  const to = Math.max(is_live || isWhole ? end : ended + lead, ...(is_live ? waits.map((wait) => wait.use.until + 1) : []));
-  return stretched(histories, isWhole ? start : Math.max(start, began - lead), to, end);
+/** The window of a change or a table; while it lasts, until the leases that are waited for can expire. */
+export function around(histories, { start, end, is_live }) {
+  const waits = is_live ? histories.map((history) => history.wait(end)).filter(Boolean) : [];
+  return stretched(histories, start, Math.max(end, ...waits.map((wait) => wait.use.until + 1)), end);
 }
 
 export const zoomed = ([from, to]) => ({ from, to, stretches: [[from, to, false]] });

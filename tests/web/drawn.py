@@ -117,9 +117,9 @@ def sentences(now: float, *, held: bool = False, kind: str = "", language: str =
         return {name: render_to_string(f"parts/{name}.html", {"part": part}) for name, part in parts.items()}
 
 
-def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = (), is_range: bool = False) -> str:
+def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = ()) -> str:
     """A page with nothing but lanes over time, where session `holder` keeps the use that the publisher waits for."""
-    sessions = Sessions()
+    window, sessions = window.near_changes(), Sessions()
     if holder:
         [walk] = window.walks
         use = max(
@@ -129,7 +129,7 @@ def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = (), is_
         told = {"session": 7, "user": "sam", "application": holder, "for_s": 5.0}
         lease = {"table_id": walk.table_id, "version": use.version, "acquired_at": iso(use.began), "holders": [told]}
         sessions.see([{"name": use.node, "leases": [lease]}], walk.versions[1].published_at + 1)
-    drawn = over_time_json(window, runs, 30.0, sessions, is_range=is_range)
+    drawn = over_time_json(window, runs, 30.0, sessions)
     part = render_to_string("parts/over_time.html", {"part": {"picture": picture(window) | {"drawn": drawn}}})
     frame = render_to_string("parts/over_time_frame.html", {"parts": {"over_time": part}})
     links = "".join(f'<link rel="stylesheet" href="/static/{name}.css">' for name in ("tokens", "app", "cluster-pages"))

@@ -138,6 +138,18 @@ def test_the_sentence_names_the_longest_wait() -> None:
     assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 1, 2)
 
 
+def test_words_tell_what_is_drawn_of_a_change_and_nothing_later() -> None:
+    """A short change is drawn with two seconds around it; the next one begins within the ten that are read."""
+    versions = [*LADDER, version(4, 51.0)]
+    uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05, 53.0), use("n1", 4, 51.5)]
+    window = facts(versions, uses, end=54.0, start=29.0, works=(Work(1, 39.0, 44.0, "done"),)).near_changes()
+    told = picture(window)
+    assert (window.start, window.end) == (37.0, 46.0)
+    assert [told["tables"][0]["summary"][name] for name in ("first", "last")] == [2, 3]
+    assert {one.get("version") for stop in told["stops"] for one in stop["happened"]} - {None} == {2, 3}
+    assert [one["version"] for one in told["tables"][0]["twin"]["versions"]] == [2, 3]
+
+
 def test_a_wait_that_lasts_is_not_over() -> None:
     """Neither that of a node which still uses the version, nor one that ended only after the window."""
     for later in (use("n1", 1, -5.0), use("n1", 1, -5.0, 60.0)):
