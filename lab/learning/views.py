@@ -24,7 +24,7 @@ from lab.classroom.pace import CLOSED, last_open
 from lab.classroom.selectors import learner_of, member_here
 from lab.classroom.services import pace_of
 from lab.exercises import replies
-from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Outcome, Predict, Screen
+from lab.exercises.chapter import HINTS, Chapter, Design, Explain, Form, Live, Outcome, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import EXPLORER, session_of
@@ -349,6 +349,7 @@ def _task(place: Place, found: TaskState) -> dict[str, Any] | None:
         "clock": clock_worded(screen.task, found.predicted) if found.outcome else None,
         "items": item_runs(place.book, screen, found),
         "ghost": ghost_of(place.book, screen, found.predicted) if found.outcome and found.at is not None else "",
+        "is_mended": isinstance(screen.task, Explain) and found.stage == screen.task.mended,
         "plays": found.at is not None
         and not (isinstance(screen.task, Predict) and EXPLORER.fullmatch(screen.task.asks)),
         "own_steps": own_steps(screen, found.answered) if found.outcome == Outcome.RIGHT.value else [],

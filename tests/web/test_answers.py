@@ -90,6 +90,8 @@ def test_every_answer_is_played(browser: Client, book: Book, screen: Screen, lan
     open_all_before(browser, book, screen)
     browser.cookies[settings.LANGUAGE_COOKIE_NAME] = language
     page = answered(browser, book, screen, fields(screen) if is_right else wrong(screen))
+    is_mended = is_right and isinstance(screen.task, Explain)
+    assert bool(re.search("with what was missing|补上了缺少的部分", page)) == is_mended, "another run is on the stage"
     if isinstance(screen.task, Reach):  # played by the learner: it stands where they left it
         assert data(page, "stage-answer") is not None
         assert "data-play" not in page
