@@ -18,7 +18,7 @@ export const clauseName = (clause) => words[`name ${clause}`] ?? clause;
 /* What is broken, by name; too many versions are under none of them. */
 const TOO_MANY = ["two versions", "two editions"];
 export const isTooMany = (clause) => TOO_MANY.includes(clause);
-export const brokenName = ({ clause, versions, version: number }, people = false) => (people || isTooMany(clause) ? clauseName(clause) : `${clauseName(clause)} ${say("under", { version: (versions ?? [number]).map(version).join(say("between names")) })}`);
+export const brokenName = ({ clause, versions, version: number }, people = false) => (people || isTooMany(clause) ? clauseName(clause) : say("broken", { clause: clauseName(clause), version: (versions ?? [number]).map(version).join(say("between names")) }));
 /* Damage before danger; what is broken alike under several versions is one. */
 export function grouped(verdicts) {
   const found = new Map();

@@ -32,7 +32,7 @@ export function Strip({ stage }) {
   useLayoutEffect(() => reveal(here.current), [stage.at, stage.steps]);
   const broken = strip.filter((row) => row.cells.some((cell) => cell !== "holds")), others = strip.filter((row) => !broken.includes(row));
   return html`<${Scroll} name=${say("strip")} class="invariants"><table><caption class="hush">${say("strip caption")}</caption>
-    <thead><tr><th scope="col" class="clause-head">${say("clause")}</th>${stage.stops.map((_, at) => html`<th key=${at} scope="col" class=${classes({ here: at === stage.stop })} ref=${at === stage.stop ? here : null}>
+    <thead><tr><th scope="col" class="clause-head">${say("checks")}</th>${stage.stops.map((_, at) => html`<th key=${at} scope="col" class=${classes({ here: at === stage.stop })} ref=${at === stage.stop ? here : null}>
       <button class="plain" aria-current=${at === stage.stop ? "step" : null} aria-label=${at === 0 ? say("the start") : say("after step", { n: at })} onClick=${() => { stage.pause(); stage.toStop(at); }}>${at}</button></th>`)}</tr></thead>
     <tbody>${broken.map((row) => html`<${Clause} key=${row.clause} stage=${stage} cells=${row.cells}><b>${clauseName(row.clause)}</b> <span class="clause-words">${clauseWords(row.clause)}</span><//>`)}
       ${others.length > 0 && html`<${Clause} key="others" stage=${stage} cells=${others[0].cells}><button class="plain fold" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? "chevron-down" : "chevron-right"} />${broken.length ? say("others hold", { n: others.length }) : say("all hold along", { n: others.length })}</button><//>`}

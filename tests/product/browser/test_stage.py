@@ -232,7 +232,7 @@ def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
     page.evaluate(SETTLED)
     assert violations(page, COLOURS) == []
     page.set_viewport_size(PHONE)
-    for tab in ("Possible steps", "Cluster", "Trace", "Checks"):
+    for tab in ("Possible steps", "Cluster", "Trace", "Clauses"):
         page.get_by_role("tab", name=tab).click()
         assert violations(page) == [], tab
         assert overflow(page) == 0, tab
@@ -280,7 +280,7 @@ def test_a_long_strip_scrolls_and_widens_no_page(stage: Callable[..., Page], clu
     page.set_viewport_size(PHONE)
     page.goto(f"{cluster.address}/lab/models/fill-puts-blindly/")
     position(page, "12 / 12")
-    page.get_by_role("tab", name="Checks").click()
+    page.get_by_role("tab", name="Clauses").click()
     strip = page.locator(".invariants")
     assert strip.evaluate("one => one.scrollWidth") > PHONE["width"]
     assert overflow(page) == 0  # what only a screen reader sees, in each cell, scrolls with the strip
