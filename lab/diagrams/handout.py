@@ -252,16 +252,14 @@ class _Drawing:
     # what is broken, and what readers find
 
     def verdicts(self) -> Iterator[str]:
-        """A sentence for each broken clause, a refused step, and a query with two results."""
+        """A sentence for each broken clause, a refused step, and a query with two results. Editions have no version."""
         for verdict in self.shown.verdicts:
             is_damage = verdict.severity is Severity.DAMAGE
-            clause = CLAUSES.get(verdict.clause, verdict.clause)
-            values: Values = {"clause": clause, "version": f"v{verdict.version}", "why": verdict.why}
-            text = (
-                Text("Damage, {clause} under {version}: {why}", values)
-                if is_damage
-                else Text("Danger, {clause} under {version}: {why}", values)
-            )
+            clause: str | Text = CLAUSES.get(verdict.clause, verdict.clause)
+            if verdict.clause in CLAUSE_NAMES and verdict.clause != "two versions":
+                clause = Text("{clause} under {version}", {"clause": clause, "version": f"v{verdict.version}"})
+            values: Values = {"clause": clause, "why": verdict.why}
+            text = Text("Damage, {clause}: {why}", values) if is_damage else Text("Danger, {clause}: {why}", values)
             yield from self._sentence(f"{MARKS[verdict.severity]} {self.say(text)}", "harm", bold=is_damage)
         yield from self._refused()
         for probe in self.shown.probe:
