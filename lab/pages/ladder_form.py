@@ -224,7 +224,9 @@ def _of_plan(task: Design, words: Mapping[str, str]) -> tuple[Tile, None, list[T
 def _line(line: str, words: Mapping[str, str]) -> Tile:
     first, _space, rest = line.partition(" ")
     if first == PUBLISH:
-        return _tile(line, words, shown=rest)
+        state, _in, table = rest.partition(" in ")
+        tile = _tile(line, words, shown=rest)
+        return tile | {"text": _("{state} in {table}").format(state=_in_words(state), table=table)} if table else tile
     return _tile(line, words, shown=first) | {"text": " ".join(filter(None, (words.get(first, first), rest)))}
 
 
