@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab import services
-from lab.classroom.selectors import learner_of
+from lab.classroom.selectors import learner_of, member_here
 from lab.learning.views import listed
 from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
@@ -29,7 +29,9 @@ def lab(request: HttpRequest) -> HttpResponse:
     setups = [setup for setup in described_setups() if setup["chapter"]]
     chapters = listed(request)
     context = {"section": "lab", "chapters": chapters, "cards": cards(), "setups": setups}
-    context["course"] = course_of(chapters)
+    member = member_here(request)
+    own = chapters if member is None else [one for one in chapters if one["id"] in member.course.chapters]
+    context["course"] = course_of(own)
     return render(request, "lab/lab.html", context)
 
 
