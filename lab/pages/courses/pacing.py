@@ -162,7 +162,9 @@ def _options(book: Book, screen: Screen) -> list[str]:
     """The answers that a prediction offers, in words."""
     if not isinstance(screen.task, Predict):
         return []
-    return [one.text for one in form_of(book, screen, {}).get("options", [])]
+    form = form_of(book, screen, {})
+    of_each = [f"{one.label} ({' / '.join(option.text for option in one.options)})" for one in form.get("fields", [])]
+    return [one.text for one in form.get("options", [])] or of_each
 
 
 def _paced(mine: Course) -> tuple[Book, Chapter, Screen] | None:
