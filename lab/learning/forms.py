@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from catalog.text.message import clauses
 from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
 from lab.exercises.goals import BROKEN, goal_text
@@ -101,7 +102,7 @@ def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
         case Form.CHOICE:
             return text(book, f"{screen.id}.choice {given}")
         case Form.PAIRS:
-            return "; ".join(say(pair_text(one)) for one in given or []) or _("nothing")
+            return say(clauses([pair_text(one) for one in given])) if given else _("nothing")
         case Form.ORDER:
             return " \u2192 ".join(text(book, f"{screen.id}.choice {one}") for one in given or [])
         case Form.NUMBER:
