@@ -34,9 +34,7 @@ def of_change(change: Change) -> Facts | None:
 
 def fresh(change: Change) -> Facts:
     assert change.started_at is not None, f"change {change.pk} has not begun"
-    facts = reading.read_facts(
-        named(change.table_ids), [work(change)], start=change.started_at.timestamp() - LEAD_S
-    )
+    facts = reading.read_facts(named(change.table_ids), [work(change)], start=change.started_at.timestamp() - LEAD_S)
     facts = replace(facts, calm_since=_calm_since(change))
     if change.ended_at is None:
         return facts

@@ -87,7 +87,7 @@ export class LadderStage {
     if (!area.width || this.sides.length < 2) return;
     for (const cell of this.cells.right.querySelectorAll(".there")) {
       const to = this.cells.left.querySelector(`[data-key="${cell.dataset.owner}"]`);
-      if (!to) continue;
+      if (!to?.matches(".there, .bad, .hole")) continue;
       const a = cell.getBoundingClientRect(), b = to.getBoundingClientRect(), isBad = cell.classList.contains("bad") ? "bad" : "";
       const [x1, y1, x2, y2] = [a.left - area.left - 2, a.top + a.height / 2 - area.top, b.right - area.left + 3, b.top + b.height / 2 - area.top], bend = Math.min(24, Math.abs(x1 - x2) / 2);
       this.arrows.append(svg("path", { class: isBad, d: `M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}` }), svg("path", { class: `head ${isBad}`, d: `M${x2 + 8} ${y2 - 5}L${x2} ${y2}L${x2 + 8} ${y2 + 5}` }));

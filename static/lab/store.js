@@ -54,14 +54,14 @@ function Legend({ pairs }) {
 
 export function Probe({ probe, of = "" }) {
   if (probe.length === 0) return null;
-  const queries = [...new Set(probe.map((one) => one.query))], versions = [...new Set(probe.map((one) => one.version))];
+  const queries = [...new Set(probe.map((one) => one.query))], versions = [...new Set(probe.map((one) => one.version))], isIndexed = probe.some((one) => one.by_index !== null);
   return html`<section class="panel probe" aria-labelledby=${`probe-head${of}`}><header><h2 id=${`probe-head${of}`}>${say("probe")}<span class="hush"> ${of}</span></h2></header>
     <${Scroll} name=${[say("probe"), of].filter(Boolean).join(" ")}><table><thead><tr><th scope="col">${say("query")}</th>${versions.map((one) => html`<th key=${one} scope="col">${say("under", { version: version(one) })}</th>`)}</tr></thead>
-    <tbody>${queries.map((query) => html`<tr key=${query}><th scope="row"><code>${query}</code></th>${versions.map((number) => html`<td key=${number}>${probe.filter((one) => one.query === query && one.version === number).map((one, at) => html`<${Found} key=${at} one=${one} />`)}</td>`)}</tr>`)}</tbody></table><//></section>`;
+    <tbody>${queries.map((query) => html`<tr key=${query}><th scope="row"><code>${query}</code></th>${versions.map((number) => html`<td key=${number}>${probe.filter((one) => one.query === query && one.version === number).map((one, at) => html`<${Found} key=${at} one=${one} isIndexed=${isIndexed} />`)}</td>`)}</tr>`)}</tbody></table><//></section>`;
 }
 
-const Found = ({ one }) => html`<div class=${classes({ found: true, differs: one.differs })}><span>${say("by table")} <b>${rows(one.by_table)}</b></span>
-  ${one.by_index === null ? html`<span class="muted">${say("no index")}</span>` : html`<span class="sign" aria-hidden="true">${one.differs ? "≠" : "="}</span><span>${say("by index")} <b>${rows(one.by_index)}</b></span><span class=${one.differs ? "differ" : "hush"}>${one.differs ? say("they differ") : say("they agree")}</span>`}</div>`;
+const Found = ({ one, isIndexed }) => html`<div class=${classes({ found: true, differs: one.differs })}><span>${say("by table")} <b>${rows(one.by_table)}</b></span>
+  ${one.by_index === null ? isIndexed && html`<span class="muted">${say("no index")}</span>` : html`<span class="sign" aria-hidden="true">${one.differs ? "≠" : "="}</span><span>${say("by index")} <b>${rows(one.by_index)}</b></span><span class=${one.differs ? "differ" : "hush"}>${one.differs ? say("they differ") : say("they agree")}</span>`}</div>`;
 
 const rows = (found) => found.join(say("between names")) || say("nothing");
 
