@@ -261,6 +261,7 @@ class Drawing:
                     yield Message(f"fill.{number}.{attempt}", FILL, STORE, text)
 
 
+PLACEMENTS = {"old": Text("the old placement"), "new": Text("the new placement")}
 ACTS = {
     Do.CLEAR: Text("clear the tombstones, which are marks of earlier removals"),
     Do.FILL: Text("fill, and close the run"),
@@ -273,7 +274,8 @@ ACTS = {
 
 def _element_text(element: Element) -> Text:
     states = {state.value: text for state, text in STATES.items()}
-    return Text("{element} is {state}", {"element": element.name, "state": states[element.state]})
+    name = PLACEMENTS.get(element.name, element.name) if element.kind == "placement" else element.name
+    return Text("{element} is {state}", {"element": name, "state": states[element.state]})
 
 
 def _value(data: bytes) -> str:
