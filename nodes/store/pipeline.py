@@ -350,10 +350,13 @@ class StoreConnection:
             except psycopg.OperationalError as error:
                 self._lose(first_line(error))
 
-    @property
-    def has_spoken(self) -> bool:
-        """True if something has arrived that was not read yet."""
-        return not self.is_lost and bool(self._arrivals.poll(0))
+    def read_notices(self) -> bool:
+        """Read all that has arrived amid COPY; True if anything has. An error stays with libpq."""
+        if self.is_lost or not self._arrivals.poll(0):
+            return False
+        self._pgconn.consume_input()
+        self._pgconn.is_busy()  # hands notices over
+        return True
 
     @property
     def last_words(self) -> str:

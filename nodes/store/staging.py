@@ -9,9 +9,11 @@ nothing of it stays. The transaction that writes begins when the data is complet
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import psycopg
 from psycopg import pq
+from psycopg.copy import AsyncLibpqWriter
 
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG
@@ -33,6 +35,39 @@ BYTES_MAX = 2**31
 """Of the data of one COPY."""
 WRITE_BYTES = 2**16
 ROLLBACK = Command("ROLLBACK")
+
+
+@dataclass(eq=False)
+class _Messages:
+    """Messages from PostgreSQL amid the data.
+
+    libpq hands over a notice at once, and an error when the data end. So bytes that give no notice are an error,
+    unless the rest of a notice comes while more is sent.
+    """
+
+    notice: Callable[[str], None]
+    _is_unclear: bool = False
+    _has_notice: bool = False
+
+    def receive(self, result: "pq.abc.PGresult") -> None:
+        self._has_notice = True
+        self.notice((result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode())
+
+    def have_error(self, *, is_read: bool) -> bool:
+        """True if an error has come; `is_read`: something was read after the last data."""
+        has_notice, was_unclear = self._has_notice, self._is_unclear
+        self._has_notice, self._is_unclear = False, not has_notice and (is_read or was_unclear)
+        return was_unclear and not has_notice
+
+
+class _Writer(AsyncLibpqWriter):
+    """Writes the data."""
+
+    is_cut = False
+    """The rest of the data does not come: PostgreSQL is not to take what came for all of them."""
+
+    async def finish(self, exc: BaseException | None = None) -> None:
+        await super().finish(InterruptedError() if exc is None and self.is_cut else exc)
 
 
 class Staging:
@@ -57,41 +92,38 @@ class Staging:
         pieces: AsyncIterator[bytes],
         notice: Callable[[str], None],
         offset_of: Callable[[int], int],
-        *,
-        is_silent: bool,
     ) -> None:
         """Have PostgreSQL read the data. Raises its errors; `offset_of` gives the byte of the client's text.
 
-        `begin` asks for the data, binary or not, once the options are accepted. `is_silent`: PostgreSQL says nothing
-        of good data, so the first word is an error, and nobody needs to send on.
+        `begin` asks for the data, binary or not, once the options are accepted. After an error nobody needs to send on.
         """
-
-        def hear(result: "pq.abc.PGresult") -> None:
-            notice((result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode())
-
-        size, waiting, is_cut = 0, bytearray(), False
+        size, waiting = 0, bytearray()
+        messages = _Messages(notice)
         try:
-            async with self._connection.apart(hear) as session, session.cursor() as cursor, cursor.copy(sql) as copy:
-                await copy.write(b"")  # psycopg adds nothing to data that has begun
-                assert cursor.pgresult is not None
-                await begin(bool(cursor.pgresult.binary_tuples))
-                async for piece in pieces:
-                    size += len(piece)
-                    if size > BYTES_MAX:
-                        hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
-                        raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
-                    waiting += piece
-                    if len(waiting) >= WRITE_BYTES:
-                        await copy.write(bytes(waiting))
-                        waiting.clear()
-                        if is_cut := is_silent and self._connection.has_spoken:
-                            break
-                await copy.write(bytes(waiting))
+            async with self._connection.apart(messages.receive) as session, session.cursor() as cursor:
+                writer = _Writer(cursor)
+                async with cursor.copy(sql, writer=writer) as copy:
+                    await copy.write(b"")  # psycopg adds nothing to data that has begun
+                    assert cursor.pgresult is not None
+                    await begin(bool(cursor.pgresult.binary_tuples))
+                    async for piece in pieces:
+                        size += len(piece)
+                        if size > BYTES_MAX:
+                            hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
+                            raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
+                        waiting += piece
+                        if len(waiting) >= WRITE_BYTES:
+                            await copy.write(bytes(waiting))
+                            waiting.clear()
+                            if messages.have_error(is_read=self._connection.read_notices()):
+                                writer.is_cut = True
+                                break
+                    await copy.write(bytes(waiting))
         except psycopg.Error as error:
             raise _translated(error, offset_of) from error
         except AnswerTooLong:
             raise SqlError(PROGRAM_LIMIT, TOO_LONG) from None
-        if is_cut:  # it was no error
+        if writer.is_cut:  # it was no error
             raise SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
 
     async def rows(self, sql: str, chunk_rows: int) -> AsyncGenerator[Sequence[Row]]:

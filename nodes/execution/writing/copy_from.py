@@ -106,7 +106,7 @@ async def _stage(
     def offset_of(position: int) -> int:
         return int(start + copy.text.origin(len(sql[: position - 1].encode())))
 
-    await staged.copy(sql, begin, data.pieces(), report, offset_of, is_silent=not copy.leaves_out)
+    await staged.copy(sql, begin, data.pieces(), report, offset_of)
 
 
 @dataclass(eq=False)

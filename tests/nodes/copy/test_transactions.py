@@ -123,6 +123,19 @@ def test_what_comes_after_an_error_is_read_and_forgotten(raw: Raw, table: str) -
     assert kinds(ask(raw, data(b"z"), DONE, query("SELECT 1"))) == "TDCZ"
 
 
+def test_a_notice_amid_the_data_does_not_end_them(cluster: Cluster, n1: Any) -> None:
+    table, told = cluster.table("id int PRIMARY KEY, v text"), list[str]()
+    n1.add_notice_handler(lambda notice: told.append(notice.message_primary))
+    sql = f"COPY {table} FROM STDIN WHERE to_tsvector('simple', v) IS NOT NULL"
+    with n1.cursor().copy(sql) as copy:
+        copy.write(b"0\t" + b"x" * 3000 + b"\n")
+        for part in range(4):
+            copy.write(b"".join(b"%d\t%s\n" % (n, b"x y" * 30) for n in range(1 + 1500 * part, 1501 + 1500 * part)))
+            time.sleep(0.1)
+    assert told == ["word is too long to be indexed"]
+    assert count(n1, table) == 6001
+
+
 def test_a_message_of_another_kind_ends_the_connection(raw: Raw, n1: Any, table: str) -> None:
     found = ask(raw, query(f"COPY {table} FROM STDIN"), data(b"1\t1\n"), query("SELECT 1"))
     assert kinds(found) == "GE"
