@@ -74,6 +74,7 @@ export class Lanes {
       if (text.textContent.length > (isSlim ? 4 : 13)) { text.setAttribute("textLength", left - 10); text.setAttribute("lengthAdjust", "spacingAndGlyphs"); }
     });
     const step = ROUND.find((one) => one * scale > (isSlim ? 74 : 84)) ?? 3600;
+    const note = isSlim ? "" : W.scale.replace("{s}", step < 60 ? `${step} s` : `${step / 60} min`), free = Math.max(left + 24, 4 + note.length * (isChinese(note) ? 12 : 6.4) + 34);
     for (const place of places) {
       if (place.folded) {
         const g = part(svg, `fold ${Math.round(place.b - place.a)}`, "fold");
@@ -83,10 +84,10 @@ export class Lanes {
         add(g, "text", { x: middle, y: TOP - 9, class: "small quiet mid" }, beside < 34 ? "" : isSlim || beside < 66 ? span : W.folded.replace("{s}", span));
       } else for (let s = Math.ceil(place.a / step) * step; s <= place.b; s += step) {
         add(svg, "path", { class: "grid", d: `M${X(s)} ${TOP}V${bottom}` });
-        if (X(s) > left + 24 && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, step % 60 ? clock(s) : clock(s).slice(0, 5));
+        if (X(s) > free && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, step % 60 ? clock(s) : clock(s).slice(0, 5));
       }
     }
-    add(svg, "text", { x: 4, y: bottom + 16, class: "small quiet" }, isSlim ? "" : W.scale.replace("{s}", step < 60 ? `${step} s` : `${step / 60} min`));
+    add(svg, "text", { x: 4, y: bottom + 16, class: "small quiet" }, note);
     const waits = history.waits(end).filter((wait) => (wait.to ?? end) > view.from && wait.from < view.to), within = (from, to) => [Math.max(X(from), left), Math.max(X(Math.min(to ?? end, end)), left)];
     history.counts.forEach((count, i) => this.#count(svg, history, count, TOP + i * COUNT, { X, end }));
     for (const wait of waits) {

@@ -77,7 +77,7 @@ export class Scene {
     add(who, "rect", { class: "hit", x: px - r - 6, y: py - r - 10, width: 2 * r + 12, height: 2 * r + 44 });
     this.arm = add(who, "path", { class: "arm" });
     this.body = add(who, "g", { class: "body" });
-    add(this.body, "path", { d: `M${px - r} ${py + r + 20}a${r} ${r} 0 0 1 ${2 * r} 0z` }); add(this.body, "circle", { cx: px, cy: py - 6, r: r - 4 });
+    add(this.body, "path", { d: `M${px - r} ${py + 2 * r - 12}a${r} ${r} 0 0 1 ${2 * r} 0z` }); add(this.body, "circle", { cx: px, cy: py - 6, r: r - 4 });
     this.eyes = [-1, 1].map((side) => { const at = [px + side * r * 0.36, py - 8]; add(who, "circle", { class: "eye", cx: at[0], cy: at[1], r: r * 0.28 }); return { at, pupil: add(who, "circle", { class: "pupil", r: r * 0.14 }) }; });
     add(who, "text", { x: px, y: py + r + 36, class: "mid small quiet" }, W.publisher);
     if (isSlim) return;
@@ -185,9 +185,9 @@ export class Scene {
     const target = i >= 0 ? [G.at(i)[0] + G.node[0] / 2, G.at(i)[1]] : work ? [G.w / 2, G.store[1]] : [G.slots[1][0], G.slots[1][1] + 30], far = Math.hypot(target[0] - px, target[1] - py) || 1;
     for (const { at, pupil } of this.eyes) set(pupil, { cx: (at[0] + ((target[0] - px) / far) * r * 0.14).toFixed(1), cy: (at[1] + ((target[1] - py) / far) * r * 0.14).toFixed(1) });
     set(this.body, { class: `body${change ? "" : " idle"}` });
-    show(this.arm, this.inHand); set(this.arm, { d: `M${px - r + 4} ${py + r + 8}L${G.hand[0] + G.size[0] - 6} ${G.hand[1] + G.size[1] - 8}` });
+    show(this.arm, this.inHand); set(this.arm, { d: `M${px - r + 4} ${py + 2 * r - 24}L${G.hand[0] + G.size[0] - 6} ${G.hand[1] + G.size[1] - 8}` });
     show(this.beam, i >= 0);
-    if (i >= 0) set(this.beam, { d: `M${px} ${py + r + 8}L${target[0] - G.node[0] / 2} ${target[1]}H${target[0] + G.node[0] / 2}Z` });
+    if (i >= 0) set(this.beam, { d: `M${px} ${py + 2 * r - 24}L${target[0] - G.node[0] / 2} ${target[1]}H${target[0] + G.node[0] / 2}Z` });
     const text = wait ? W.waitsFor.replace("{node}", wait.node).replace("{s}", Math.floor(t - wait.from)) : work ? this.#work(work) : "";
     show(this.pill, text); set(this.pill, { class: wait ? "label-pill" : "label-pill work" });
     if (!text) return;
