@@ -170,6 +170,7 @@ WHERE id = %s AND NOT is_closed AND state IN ('waiting', 'running')"""
 """A waiting run too: a claim may just have locked it, and an UPDATE waits only for rows that it finds as they were."""
 CLOSED = """UPDATE spark_tasks_reorgrun SET token = token + 1, is_closed = true,
 state = CASE WHEN state IN ('waiting', 'running') THEN 'failed' ELSE state END,
+ended_at = CASE WHEN state IN ('waiting', 'running') THEN statement_timestamp() ELSE ended_at END,
 error = CASE WHEN state IN ('waiting', 'running') THEN 'closed before it ended' ELSE error END
 WHERE id = %s AND NOT is_closed"""
 

@@ -79,6 +79,7 @@ def test_a_close_that_waits_for_the_claim_shuts_it_out(stage: Stage, runs: Runs)
     assert run is not None
     closed = runs.of(Kind.FILL)
     assert (closed.is_closed, closed.token) == (True, run.token + 1)
+    assert closed.ended_at is not None, "nobody works on it any more"
 
 
 def test_a_pause_that_meets_the_claim_shuts_it_out(stage: Stage, runs: Runs) -> None:
