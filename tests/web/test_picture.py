@@ -115,6 +115,18 @@ def test_a_loader_is_not_counted_among_the_nodes_that_answer(flights: Table, nod
     assert (shown["nodes"], shown["nodes_all"]) == (2, 2)
 
 
+def test_a_paused_change_waits_for_whoever_resumes_it() -> None:
+    """A node still uses the older version, but its end publishes nothing."""
+    until = now()
+    holder = {"node": "n2", "shown": "v7", "until": until.isoformat(), "is_down": False, "sessions": []}
+    first = {"id": 41, "tables": "flights", "element": "", "statement": "CREATE INDEX ..", "status": "paused"}
+    first |= {"wait": {"holders": [holder]}, "next": [{"kind": "publish", "version": 9, "state": "write-only"}]}
+    shown = render_to_string("parts/headline.html", {"part": {"first": first, "down": [], "open": 1}})
+    assert "Change 41 is paused." in shown
+    assert "resume it to let it go on" in shown
+    assert "Next:" not in shown
+
+
 def test_without_a_table_there_is_nothing_to_draw(db: None) -> None:
     assert state("now", "facts") == {"now": {}, "facts": {}}
 
