@@ -70,6 +70,8 @@ class Facts:
     """Values of the text's parameters; None before they are given, when it is described."""
     is_of_rows: bool = False
     """The text is for the store, whose role may not ask for settings."""
+    is_bare: bool = False
+    """The values are put where no query may stand, and no name is asked for."""
     sets: list[tuple[str, str | None, bool]] = field(default_factory=list)
     """Settings that the text sets: name, value, whether for the transaction. Found by `compiled`."""
 
@@ -164,34 +166,41 @@ class _Walk:
         first = self.words.index(node.location)
         word = self.words[first]
         if word in ("current_user", "current_role", "session_user", "user"):
-            self._replace(first, first, _named(self.facts.user, word))
+            self._replace(first, first, self._name(self.facts.user, word))
         elif word == "current_catalog":
-            self._replace(first, first, _named(self.facts.database, word))
+            self._replace(first, first, self._name(self.facts.database, word))
         elif word == "current_schema":
-            self._replace(first, first, _named(PUBLIC, word))
+            self._replace(first, first, self._name(PUBLIC, word))
 
     def _constant(self, name: str) -> str | None:
         facts = self.facts
         match name:
             case "current_database":
-                return _named(facts.database, name)
+                return self._name(facts.database, name)
             case "current_schema":
-                return _named(PUBLIC, name)
+                return self._name(PUBLIC, name)
             case "version":
-                return f"(SELECT {literal(facts.version)}::pg_catalog.text AS version)"
+                return self._value_of(f"{literal(facts.version)}::pg_catalog.text", name)
             case "pg_backend_pid":
-                return f"(SELECT {facts.pid} AS pg_backend_pid)"
+                return self._value_of(str(facts.pid), name)
             case "pg_client_encoding":
-                return _named(facts.setting("client_encoding"), name)
+                return self._name(facts.setting("client_encoding"), name)
             case "getdatabaseencoding":
-                return _named("UTF8", name)
+                return self._name("UTF8", name)
             case "pg_is_in_recovery":
-                return f"(SELECT false AS {name})"
+                return self._value_of("false", name)
             case "pg_get_userbyid":
-                return _named(facts.owner, name)
+                return self._name(facts.owner, name)
         if name in WITHOUT_COUNT:
-            return f"(SELECT NULL::pg_catalog.int8 AS {name})"
-        return f"(SELECT NULL::pg_catalog.text AS {name})" if name in WITHOUT_TEXT else None
+            return self._value_of("NULL::pg_catalog.int8", name)
+        return self._value_of("NULL::pg_catalog.text", name) if name in WITHOUT_TEXT else None
+
+    def _name(self, value: str, name: str) -> str:
+        return self._value_of(f"{literal(value)}::pg_catalog.name", name)
+
+    def _value_of(self, expression: str, name: str) -> str:
+        """A value under the name of what it stands for."""
+        return f"({expression})" if self.facts.is_bare else f"(SELECT {expression} AS {quoted(name)})"
 
     def _call(self, call: Node) -> None:
         name = name_of(call)
@@ -202,7 +211,7 @@ class _Walk:
             arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
             both = f"CASE WHEN {arguments} THEN '{{{CATALOG},{PUBLIC}}}' ELSE '{{{PUBLIC}}}' END"
             value = f"({both})::pg_catalog.name[]"
-            text = f"({value})" if call.location in self.arrays else f"(SELECT {value} AS current_schemas)"
+            text = f"({value})" if call.location in self.arrays else self._value_of(value, name)
         if text is not None:
             self._replace_call(call, text)
         elif name == "set_config":
@@ -220,7 +229,7 @@ class _Walk:
             if error.sqlstate != UNDEFINED_OBJECT or given[1:] != [True]:
                 raise
             value = None
-        return f"(SELECT {literal(value)}::pg_catalog.text AS current_setting)"
+        return self._value_of(f"{literal(value)}::pg_catalog.text", "current_setting")
 
     def _set(self, call: Node) -> None:
         """set_config of constants: it is done when the answer has a row."""
@@ -279,7 +288,7 @@ class _Walk:
         if not isinstance(words, str):
             raise unsupported(f"{name} of what is not a constant", call.location)
         if not any(word.strip().upper() in OF_READERS for word in words.split(",")):
-            self._replace_call(call, f"(SELECT false AS {name})")
+            self._replace_call(call, self._value_of("false", name))
 
     def _is_user(self, node: Node) -> bool:
         if node.WhichOneof("node") == "sqlvalue_function":
@@ -295,10 +304,6 @@ class _Walk:
     def _replace_call(self, call: Node, text: str) -> None:
         first = self.words.index(call.location)
         self._replace(first, self.words.brackets(first)[1], text)
-
-
-def _named(value: str, name: str) -> str:
-    return f'(SELECT {literal(value)}::pg_catalog.name AS "{name}")'
 
 
 def name_of(call: Node) -> str:

@@ -6,7 +6,7 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from expressions.analysis.building import PARAMETERS_MAX, Parameters
@@ -252,8 +252,8 @@ class PlannedStatements:
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         functions = self.env.reader.functions
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.oids))
-        facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
-        return Reading(functions, named.tables, named.views, parameters, style, facts)
+        facts = replace(self.catalog.facts(parameters=context.parameters), is_bare=portal.data is not None)
+        return Reading(functions, named.tables, named.views, parameters, self.variables.style, facts)
 
     async def _performed_beside(
         self,

@@ -319,6 +319,34 @@ def test_a_write_only_column_takes_its_default(cluster: Cluster, n1: Any) -> Non
         pass
 
 
+OF_SESSION = (
+    "current_user", "session_user", "user", "current_role", "current_catalog", "current_schema", "version()",
+    "current_database()", "pg_backend_pid()", "current_setting('TimeZone')", "'x' || current_user",
+    "current_schemas(true)",
+)  # fmt: skip
+
+
+def test_values_of_the_session_are_defaults_as_of_an_insert(cluster: Cluster, n1: Any) -> None:
+    table = f"session{next(cluster.serial)}"
+    columns = ", ".join(f"c{n} text DEFAULT {value}" for n, value in enumerate(OF_SESSION[:-1]))
+    with n1.transaction():
+        n1.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, {columns})")
+    with n1.cursor().copy(f"COPY {table} (id) FROM STDIN") as copy:
+        copy.write(b"1\n")
+    n1.execute(f"INSERT INTO {table} (id) VALUES (2)")
+    copied_row, inserted = n1.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
+    assert copied_row[1:] == inserted[1:]
+
+
+@pytest.mark.parametrize("value", OF_SESSION)
+def test_values_of_the_session_stand_in_a_condition(cluster: Cluster, n1: Any, table: str, value: str) -> None:
+    (found,) = n1.execute(f"SELECT ({value})::text").fetchone()
+    for number, other in enumerate((found, "other")):
+        with n1.cursor().copy(f"COPY {table} FROM STDIN WHERE ({value})::text = '{other}'") as copy:
+            copy.write(b"%d\t1\n" % number)
+    assert n1.execute(f"SELECT id FROM {table}").fetchall() == [(0,)]
+
+
 @pytest.mark.parametrize("kind", ["text", "varchar", "bytea", "jsonb", "text[]"])
 def test_a_long_value_is_refused_with_its_line(cluster: Cluster, n1: Any, kind: str) -> None:
     table = cluster.table(f"id int PRIMARY KEY, v {kind}")
