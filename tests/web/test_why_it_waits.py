@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 def test_six_steps_end_with_an_entry_without_a_row() -> None:
     shown = html.unescape(Client().get("/lab/why/waits/").content.decode())
-    steps = re.findall(r"<li>(.*?)</li>", shown[shown.index('<ol class="stack tight dots">') :].split("</ol>")[0])
+    steps = re.findall(r"<li>(.*?)</li>", shown[shown.index('<ol class="steps">') :].split("</ol>")[0])
     assert len(steps) == 6
     assert steps[0].startswith("v2 is published")
     assert steps[-1] == (

@@ -32,10 +32,13 @@ from changes.planning.alter.defaults import fill_value, judge_default
 from changes.planning.alter.foreign_keys import add_foreign_key
 from changes.planning.dependents import check_column_is_free
 from changes.planning.draft import Sketch
-from expressions.errors import NOT_NULL_VIOLATION
+from expressions.errors import NOT_NULL_VIOLATION, OUT_OF_MEMORY, PROGRAM_LIMIT, QUERY_CANCELED
 from expressions.typed import PyValue
 from storage import encoding
 from storage.reads import reads
+
+TOO_LARGE = frozenset({PROGRAM_LIMIT, OUT_OF_MEMORY, QUERY_CANCELED})
+"""Codes of a default that takes long to compute: once is enough."""
 
 
 def add_column(sketch: Sketch, action: AddColumn) -> None:
@@ -47,8 +50,14 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
             return
         raise DdlError(DUPLICATE_COLUMN, message, position=new.name.position)
     check_width(len(sketch.planned.public_columns) + 1, new.name.position)
-    judge_default(sketch.tables.judge_default, new.type, new.default, new.name.text, new.default_sql)
-    value = _fill_value(sketch, action)
+    judge = partial(judge_default, sketch.tables.judge_default, new.type, new.default, new.name.text, new.default_sql)
+    try:
+        value = _fill_value(sketch, action)
+    except DdlError as error:
+        if error.sqlstate not in TOO_LARGE:
+            judge()  # it names a wrong type better, but computes the default again
+        raise
+    judge()
     column = Column(
         id=sketch.planned.next_column_id,
         name=new.name.text,
