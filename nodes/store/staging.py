@@ -33,6 +33,8 @@ from nodes.store.relay import Relay, Row
 
 BYTES_MAX = 2**31
 """Of the data of one COPY."""
+LINE_BYTES_MAX = 2**23
+"""Of data in text and CSV. PostgreSQL quotes a wrong value whole, and a node holds what it says."""
 WRITE_BYTES = 2**16
 ROLLBACK = Command("ROLLBACK")
 
@@ -58,6 +60,28 @@ class _Messages:
         has_notice, was_unclear = self._has_notice, self._is_unclear
         self._has_notice, self._is_unclear = False, not has_notice and (is_read or was_unclear)
         return was_unclear and not has_notice
+
+
+@dataclass(eq=False)
+class _Size:
+    """The size of the data, and in text and CSV that of the line that has not ended."""
+
+    has_lines: bool
+    total: int = 0
+    line: int = 0
+
+    def add(self, piece: bytes) -> None:
+        """Raises 54000 for what is too long."""
+        self.total += len(piece)
+        if self.total > BYTES_MAX:
+            hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
+            raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
+        if self.has_lines:
+            end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+            self.line = len(piece) - 1 - end if end >= 0 else self.line + len(piece)
+            if self.line > LINE_BYTES_MAX:
+                message = f"a line of COPY's data may have at most {LINE_BYTES_MAX} bytes"
+                raise SqlError(PROGRAM_LIMIT, message, hint="look for a line end that is missing")
 
 
 class _Writer(AsyncLibpqWriter):
@@ -97,7 +121,7 @@ class Staging:
 
         `begin` asks for the data, binary or not, once the options are accepted. After an error nobody needs to send on.
         """
-        size, waiting = 0, bytearray()
+        waiting = bytearray()
         messages = _Messages(notice)
         try:
             async with self._connection.apart(messages.receive) as session, session.cursor() as cursor:
@@ -105,12 +129,11 @@ class Staging:
                 async with cursor.copy(sql, writer=writer) as copy:
                     await copy.write(b"")  # psycopg adds nothing to data that has begun
                     assert cursor.pgresult is not None
-                    await begin(bool(cursor.pgresult.binary_tuples))
+                    is_binary = bool(cursor.pgresult.binary_tuples)
+                    size = _Size(has_lines=not is_binary)
+                    await begin(is_binary)
                     async for piece in pieces:
-                        size += len(piece)
-                        if size > BYTES_MAX:
-                            hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
-                            raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
+                        size.add(piece)
                         waiting += piece
                         if len(waiting) >= WRITE_BYTES:
                             await copy.write(bytes(waiting))

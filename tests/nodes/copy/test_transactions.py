@@ -1,6 +1,5 @@
 """COPY is done as a whole or not at all: in a block, whatever ends it, and under every rule of INSERT."""
 
-import re
 import struct
 import threading
 import time
@@ -360,10 +359,8 @@ def test_a_long_value_is_refused_with_its_line(cluster: Cluster, n1: Any, kind: 
 
 
 def test_a_line_without_an_end_is_refused(cluster: Cluster, n1: Any, table: str) -> None:
-    """By the node, which stops to read what PostgreSQL says of such a value, or by PostgreSQL when that has come."""
-    with pytest.raises((errors.ProgramLimitExceeded, errors.InvalidTextRepresentation)) as refusal:
+    with pytest.raises(errors.ProgramLimitExceeded, match="a line of COPY's data may have at most"):
         copied(n1, table, *[b"x" * 2**20] * 20)
-    assert re.match("a value may have at most|invalid input syntax for type integer", str(refusal.value))
     assert count(n1, table) == 0
 
 
