@@ -127,6 +127,20 @@ def test_a_paused_change_waits_for_whoever_resumes_it() -> None:
     assert "Next:" not in shown
 
 
+@pytest.mark.parametrize("kind", ["publish", "fill", "verify", "delete", "done"])
+def test_the_next_step_is_a_sentence(kind: str) -> None:
+    steps = [{"kind": kind, "version": 9, "state": "public"}, {"kind": "publish", "version": 10, "state": "public"}]
+    holder = {"node": "n2", "shown": "v7", "until": now().isoformat(), "is_down": False, "sessions": []}
+    first = {"id": 41, "tables": "flights", "element": "", "statement": "CREATE INDEX ..", "status": "waiting"}
+    for holders in ([holder], []):
+        told = first | {"wait": {"holders": holders}, "next": steps}
+        shown = render_to_string("parts/headline.html", {"part": {"first": told, "down": [], "open": 2}})
+        shown = re.sub(r" <[^>]+ data-left[^>]*></[^>]+>", "", shown)  # the browser writes how long that is
+        words = " ".join(re.sub(r"<[^>]+>", "", shown.partition('class="next">')[2].partition("</p>")[0]).split())
+        assert re.search(r" [.,]", words) is None, words
+        assert re.match(r"Next: [^.]+\.( Clients do not wait\.)? 2 changes in all\.", words), words
+
+
 def test_without_a_table_there_is_nothing_to_draw(db: None) -> None:
     assert state("now", "facts") == {"now": {}, "facts": {}}
 
