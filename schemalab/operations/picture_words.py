@@ -6,6 +6,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from leases.templatetags.over_time import MARKS
+
 
 def picture_words() -> dict[str, str | dict[str, str]]:
     return {key: str(text) for key, text in (LANES | SCENE).items()} | {
@@ -23,6 +25,7 @@ ENDED: dict[str, str | Promise] = {
     "cancelled": _("Change {n} was cancelled"),
 }
 LANES: dict[str, str | Promise] = {
+    **MARKS,
     "stateabsent": pgettext_lazy("state", "absent"),
     "statedelete-only": pgettext_lazy("state", "delete-only"),
     "statewrite-only": pgettext_lazy("state", "write-only"),
@@ -39,14 +42,6 @@ LANES: dict[str, str | Promise] = {
     "lanes": _("Versions that nodes used, in true time"),
     "change": _("Change {n}"),
     "perSShort": _("{n}/s"),
-    "killed": pgettext_lazy("mark", "killed"),
-    "crashed": pgettext_lazy("mark", "crashed"),
-    "frozen": pgettext_lazy("mark", "frozen"),
-    "silent": pgettext_lazy("mark", "silent"),
-    "left": pgettext_lazy("mark", "left"),
-    "draining": pgettext_lazy("mark", "draining"),
-    "undrained": pgettext_lazy("mark", "undrained"),
-    "revoked": pgettext_lazy("mark", "lease revoked"),
     "nodesAtMost": _("{version}: {n} nodes"),
     "waits": _("waits {s} s for {node}"),
     "waited": _("waited {s} s for {node}"),
