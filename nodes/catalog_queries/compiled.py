@@ -196,11 +196,11 @@ class _Walk:
         return self._value_of("NULL::pg_catalog.text", name) if name in WITHOUT_TEXT else None
 
     def _name(self, value: str, name: str) -> str:
-        return self._value_of(f"{literal(value)}::pg_catalog.name", name)
+        return self._value_of(f"{literal(value)}::pg_catalog.name", quoted(name))
 
     def _value_of(self, expression: str, name: str) -> str:
         """A value under the name of what it stands for."""
-        return f"({expression})" if self.facts.is_bare else f"(SELECT {expression} AS {quoted(name)})"
+        return f"({expression})" if self.facts.is_bare else f"(SELECT {expression} AS {name})"
 
     def _call(self, call: Node) -> None:
         name = name_of(call)
