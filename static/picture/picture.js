@@ -13,7 +13,7 @@ const root = document.querySelector("[data-picture]"), $ = (name) => root.queryS
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), slim = matchMedia("(max-width: 56rem)");
 const SOON_MS = 400, LANES_MS = 2000, LEAST_S = 60, SCALE = 0.9; // one screen
 const history = new Present(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { zoom = zoom ? null : to; draw(); });
-let at = null, zoom = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = 0; // at: a moment that is looked at; null: the present
+let at = null, zoom = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = -Infinity; // at: a moment that is looked at; null: the present
 
 const now = () => window.serverClock.now() / 1000;
 

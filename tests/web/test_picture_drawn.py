@@ -144,6 +144,21 @@ def test_a_version_that_no_node_uses_is_not_counted_as_none(html: str) -> None:
         assert "no version in use: the next statement uses v8" in texts(page, "[data-what=rack] text")
 
 
+def test_the_lanes_of_what_is_done_come_with_the_first_drawing(html: str) -> None:
+    """Without a wait and a fill they are drawn every two seconds, and what lies below them must not jump later."""
+    with opened(html) as page:
+        parts = scene(page.evaluate("window.serverClock.now()") / 1000)
+        parts["now"]["change"] |= {"status": "done", "next": []}
+        parts["facts"]["uses"] = [use for use in parts["facts"]["uses"] if use["version"] == 8]
+        parts["now"]["leases"] = [lease for lease in parts["now"]["leases"] if lease["version"] == 8]
+        page.evaluate(
+            "(detail) => document.dispatchEvent(new CustomEvent('schemalab:parts', { detail }))",
+            {name: json.dumps(part) for name, part in parts.items()},
+        )
+        page.wait_for_selector("[data-picture][data-drawn]")
+        assert page.locator("[data-lanes] svg").count() == 1
+
+
 LOOKS = [
     pytest.param("light", 1440, id="light-wide"),
     pytest.param("dark", 390, id="dark-phone"),
