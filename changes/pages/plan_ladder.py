@@ -1,10 +1,10 @@
 """A plan as a ladder: its versions as steps up from the first, with the work under them.
 
-    absent ─✓─ delete-only ─✓─ write-only ─⧗─ fill ─⧗─ verify ─✓─ public
+    absent ─✓─ delete-only ─✓─ write-only ─⧗─ fill ── verify ─✓─ public
                    n3            n1 n2
 
-A mark says that two versions are compatible, or that work waits until all nodes have followed. While the change is
-open, nodes stand on the versions that they lease.
+A mark says that two versions are compatible, or that the first work on a version waits until all nodes have followed.
+While the change is open, nodes stand on the versions that they lease.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def rungs(
     for step in steps:
         level = line[-1]["level"]
         if step["kind"] in WORKS:
-            line.append({"kind": step["kind"], "mark": "wait", "level": level, "nodes": []})
+            mark = "wait" if line[-1]["kind"] == "state" else "none"
+            line.append({"kind": step["kind"], "mark": mark, "level": level, "nodes": []})
         elif step["kind"] == "publish":
             states |= {one["name"]: one["after"] for one in step["transitions"]}
             versions |= {one["table"]: one["version"] for one in (step, *step["partners"])}
