@@ -1,9 +1,5 @@
-"""Errors as a client gets them: one exception, PostgreSQL's codes.
-
-Every failure that a user can cause or meet leaves a node as an `SqlError` with an SQLSTATE.
-A position is kept as a byte offset into the statement, as the parser counts, and becomes
-characters where the message is written (`position_of`).
-"""
+"""`SqlError`: every failure that a user can cause or meet leaves a node as one, with an SQLSTATE. Its place is a byte
+offset into the statement, as the parser counts; messages show characters (`position_of`)."""
 
 from dataclasses import dataclass
 
@@ -100,7 +96,7 @@ class SqlError(Exception):
 
 
 class FatalError(SqlError):
-    """The connection ends with this error."""
+    """An error that ends the connection."""
 
     def __init__(self, sqlstate: str, message: str, **fields: str | None) -> None:
         super().__init__(sqlstate, message, severity="FATAL", **fields)  # type: ignore[arg-type]

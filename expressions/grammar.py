@@ -1,8 +1,9 @@
-"""PostgreSQL's grammar over texts that anybody may write: the one way to the C parser.
+"""PostgreSQL's grammar over texts of strangers: the one way to the C parser. No other module calls the parser or its
+lexer.
 
-The parser hands its tree over by recursion, one frame of the C stack for each level of nesting, and a full stack ends
-the process: `1+1+1..` of 44 kB did. So a text that is long enough to do harm is read once, token by token, and refused
-when it may nest deeper than `NESTING_MAX`. What is counted is too much rather than too little:
+The parser recurses once for each level of nesting, and a full C stack ends the process (`1+1+1..` of 44 kB did). So a
+long text is read once, token by token, and refused when it may nest deeper than `NESTING_MAX`. The count is an upper
+bound, which a test holds against the parser's own trees:
 
     1 + 1 + 1              each operator stands one level deeper than the next: they add up
     f(a + b, c || d)       a comma begins anew: the deepest part counts
@@ -10,12 +11,8 @@ when it may nest deeper than `NESTING_MAX`. What is counted is too much rather t
     a JOIN b UNION c       joins and set operations nest across commas
     ( [ CASE               what is inside adds to what is outside
 
-A test holds the count against the parser's own trees.
-
-The lexer reads a run of operator characters anew for each operator and each comment that begins in it: `/*/*/*..` of a
-megabyte took an hour. So long runs are refused, too, and the time of what passes grows with its length; a test measures
-some eighty shapes. Should one have been forgotten, the kernel ends the process after `PARSE_S_MAX`, and its supervisor
-starts it again. No other module calls the parser or its lexer.
+The lexer rereads a run of operator characters for each operator and comment that begins in it (`/*/*/*..` of a megabyte
+took an hour), so long runs are refused too. Against a forgotten shape, the kernel ends the process after `PARSE_S_MAX`.
 """
 
 import re
@@ -36,8 +33,8 @@ SHORT = 4000
 """Characters that cannot nest deep enough to do harm, whatever they say."""
 NESTING_MAX = 1000
 ITEMS_MAX = 200_000
-"""Commas, semicolons and subscripts in one text: what the parser makes of them is decoded in one go, and nothing else
-runs meanwhile."""
+"""Commas, semicolons and subscripts in one text: their part of the tree is decoded in one go, which blocks the event
+loop."""
 RUN_MAX = 64
 """Operator characters in a row; PostgreSQL's longest operator has 63."""
 COMMENTS_MAX = 100
@@ -107,10 +104,8 @@ class Token(NamedTuple):
 
 
 def tokens(sql: str) -> list[Token]:
-    """The words and signs of a text, without comments. Raises as `parse` does.
-
-    They are values of their own: keeping a million views of one message takes seconds.
-    """
+    """The words and signs of a text, without comments, as values: keeping a million views of one message takes seconds.
+    Raises as `parse` does."""
     refuse_greedy(sql)
     comments = (pb.SQL_COMMENT, pb.C_COMMENT)
     found = _bounded(postgast.scan, sql).tokens

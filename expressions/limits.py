@@ -1,11 +1,6 @@
-"""Limits of a value and of the work with it: in one place for what is computed here and what is stored.
-
-PostgreSQL lets a value grow to 1 GB. A node holds many rows of many clients at once, so a value has `VALUE_BYTES_MAX`
-at most, and what would be longer is refused before its memory is taken.
-
-An expression is computed for one row in one go, and a short one may look at a long text thousands of times. So where
-others wait for their turn meanwhile, the characters looked at are counted from one row to the next (`begin_anew`).
-"""
+"""Limits of a value and of the work with it. A node holds rows of many clients, so a value has at most
+`VALUE_BYTES_MAX` (PostgreSQL: 1 GB), refused before its memory is taken. Characters looked at are counted from one row
+to the next (`begin_anew`), since one expression is computed without a break."""
 
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -35,7 +30,7 @@ _left: ContextVar[list[int] | None] = ContextVar("characters left", default=None
 
 
 def begin_anew() -> None:
-    """Between two rows others have had their turn if that was due. What never calls this is not counted."""
+    """Resets the count, between two rows, when other work could run. Code that never calls this is not counted."""
     left = _left.get()
     if left is None:
         _left.set([CHARS_AT_ONCE_MAX])
@@ -44,7 +39,6 @@ def begin_anew() -> None:
 
 
 def look_at(chars: int) -> None:
-    """Count characters. Raises 54001 when they are too many for one row."""
     if chars > SHORT_CHARS:
         _count(chars)
 
@@ -93,7 +87,6 @@ def refuse_array(items: Sequence[Any]) -> None:
 
 
 def look_over(items: Sequence[Any]) -> None:
-    """Count the elements of an array, and what they have. Raises 54001."""
     look_at(len(items) + _bytes_beyond_numbers(items))
 
 

@@ -1,7 +1,5 @@
-"""Literals that mean something else in another session: a time without a zone, a date of numbers, an interval.
-
-PostgreSQL reads them once, when it is given a definition. A descriptor keeps texts that every node reads in UTC, so a
-statement is written anew before it is submitted:
+"""Literals that other sessions read otherwise: a time without a zone, a date of numbers, an interval. Nodes read a
+descriptor's texts in UTC, so a statement is rewritten before it is submitted:
 
     SET TimeZone = 'Europe/Berlin'
     ALTER TABLE t ADD CHECK (at > '2020-01-01')      becomes      CHECK (at > '2019-12-31 23:00:00+00')
@@ -26,10 +24,8 @@ _STYLED = frozenset(of.oid for of in (DATE, INTERVAL, TIME, TIMESTAMP, TIMESTAMP
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The literals of one statement that `style` reads otherwise: by their byte, as they stand there and in UTC.
-
-    Otherwise than `usual`, which is how whoever gets the statement would read it.
-    """
+    """The literals of one statement that `style` reads otherwise than `usual`, the style of its next reader: by their
+    byte, as written and in UTC."""
 
     style: TimeStyle
     usual: TimeStyle = PLAIN
@@ -76,7 +72,6 @@ def _usual(of: Type, text: str, usual: TimeStyle) -> PyValue:
 
 
 def rewritten(sql: str, read: Reading) -> str:
-    """The statement with these literals in UTC."""
     whole, pieces, at = sql.encode(), list[bytes](), 0
     for start, end, spelled in respelled(sql, read):
         pieces += [whole[at:start], spelled.encode()]

@@ -1,12 +1,11 @@
 """SQL over one row's own columns: predicates of partial indexes, CHECK constraints, type changes.
 
-    what a user writes      age > 17 AND users.name <> 'root'
-    what a descriptor keeps "#3" > 17 AND "#2" <> 'root'
+    a user writes           age > 17 AND users.name <> 'root'
+    a descriptor keeps      "#3" > 17 AND "#2" <> 'root'
 
-Columns stand in a descriptor by id, so a rename changes no expression. Such an expression is evaluated wherever
-pairs are made or judged (nodes, fills, audits, the lab), at any time, and must always give the same value: it reads
-the row and nothing else, and what depends on the clock, the session or chance is refused by name. What `is_local` is
-computed here; the value of any other expression is PostgreSQL's answer (`storage.asking`).
+Columns are kept by id, so a rename changes no expression. Nodes, fills, audits and the lab evaluate it at any time and
+must get the same value: a call that depends on clock, session or chance is refused by name. PostgreSQL computes what is
+not `is_local` (`storage.asking`).
 """
 
 import datetime as dt
@@ -94,12 +93,9 @@ def canonical(
     offset: int = 0,
     judge: Judge | None = None,
 ) -> str:
-    """The expression as a descriptor keeps it; raises `SqlError` with its place.
-
-    `expression` is text that begins at byte `offset` of the statement, or a node of the statement's own parse tree.
-    `what` names its use in messages ("check constraint", "index predicate"); the value is brought to type `returns`
-    as an assignment does, or left as it is (None). `judge` is asked about what the analyser does not know.
-    """
+    """The expression as a descriptor keeps it, brought to type `returns` as an assignment does (None: left as it is);
+    raises `SqlError` with its place. `expression` is text at byte `offset` of the statement, or a node of its parse
+    tree; `what` names its use in messages; `judge` is asked about what the analyser does not know."""
     node, shift = (expression, offset)
     if isinstance(expression, str):
         node, shift = parsed(expression, offset), offset - len(BEFORE)
@@ -231,10 +227,8 @@ def _calls_in(node: Node) -> Iterator[tuple[str, int]]:
 
 
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
-    """The typed form of a kept expression that is local.
-
-    With `scan` its columns are those of that use of the table in a query.
-    """
+    """The typed form of a local kept expression; with `scan` its columns are those of that use of the table in the
+    query."""
     if scan is not None:
         shown = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
         columns = {c: replace(ref, modifier=NO_MODIFIER) for c, ref in shown.items()}  # no rule depends on a length
@@ -300,8 +294,6 @@ def _compiled(text: str, types: Types) -> Expr | None:
 
 
 class _Ids(Scope):
-    """Names columns by id."""
-
     def __init__(self, columns: Mapping[ColumnId, ColumnRef]) -> None:
         super().__init__()
         self.columns = columns
@@ -424,6 +416,5 @@ def _all_messages(node: Node) -> Iterator[Node]:
 
 
 def _refused_by_grammar(error: postgast.PgQueryError, text: str, offset: int) -> SqlError:
-    """A syntax error with its place; the grammar counts characters from 1."""
     characters = max((error.cursorpos or 1) - 1 - len(BEFORE), 0)
     return SqlError(SYNTAX_ERROR, error.message, offset + len(text[:characters].encode()))

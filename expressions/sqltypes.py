@@ -1,8 +1,5 @@
-"""The types of expressions: those that a column may have, and those that only expressions have.
-
-`unknown` is a quoted literal or a parameter before its context gives it a type, an array is a list of values of one
-of them. Other types of PostgreSQL are known by their oids alone.
-"""
+"""The types of expressions: those of columns, arrays, and `unknown`, a quoted literal or parameter before its context
+gives it a type. Other types of PostgreSQL are known by their oids alone."""
 
 from dataclasses import dataclass, field
 

@@ -1,10 +1,5 @@
-"""Typed expressions: what the analyser makes of SQL text, and how one is computed.
-
-    Literal  Parameter  ColumnRef  Call
-
-`evaluate` computes one right here for one row, when all its calls can do that (`is_simple`), with PostgreSQL's results
-for every type a column may have. Others are PostgreSQL's to compute: here they only have a type.
-"""
+"""Typed expressions: what the analyser makes of SQL text. `evaluate` computes one for one row when all its calls can be
+computed here (`is_simple`); PostgreSQL computes the others."""
 
 import datetime as dt
 import uuid
@@ -46,8 +41,6 @@ PyValue = (
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; of type unknown its value is the text as quoted."""
-
     value: PyValue
     type: Type
     offset: int = field(default=-1, compare=False)
@@ -55,8 +48,6 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """$number."""
-
     number: int
     type: Type
     offset: int = field(default=-1, compare=False)
@@ -64,10 +55,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of a relation of the query; `sql` is its name in a query, `column_id` where `evaluate` finds it.
-
-    `origin` is the column of a table that it shows, however deep that stands: the table's id and its number there.
-    """
+    """A column of a relation of the query: `sql` is its name in a query, `column_id` its key for `evaluate`, `origin`
+    the table's id and the column's number there, however deep it stands."""
 
     sql: str
     type: Type
@@ -81,10 +70,8 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator, function or cast. Without `compute` only PostgreSQL can do it; `strict` means NULL in, NULL out.
-
-    `reads`: the arguments behind so many are constants that `compute` knows already.
-    """
+    """An operator, function or cast. Without `compute` only PostgreSQL computes it; `strict`: NULL in, NULL out;
+    `reads`: the arguments from this one on are constants that `compute` already knows."""
 
     name: str
     args: tuple["Expr", ...]
@@ -102,7 +89,7 @@ class Call:
         object.__setattr__(self, "hashed", hash((self.name, self.args, self.type)))
 
     def __hash__(self) -> int:
-        """Of what stands in many others: worked out once, not with each that it stands in."""
+        """Computed once: a call may stand in many others."""
         return self.hashed
 
 
@@ -125,7 +112,7 @@ class Session(Protocol):
     """The session that a statement belongs to, as far as its functions ask."""
 
     def __getitem__(self, name: str) -> str:
-        """Its user, database, version and the like."""
+        """The session's user, database, version and the like."""
 
     def current_setting(self, name: str, *, missing_ok: bool) -> str | None: ...
 
@@ -142,10 +129,8 @@ class NoSession:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The values that are fixed for one statement: its parameters, and the time its transaction began.
-
-    `formats` are those that the client wants results in, as Bind gives them: none, one for all columns, or one each.
-    """
+    """The values fixed for one statement: its parameters, the begin of its transaction, and the result `formats` of
+    Bind (none, one for all columns, or one each)."""
 
     parameters: Sequence[PyValue] = ()
     now: dt.datetime = field(default_factory=clock.now)
@@ -162,7 +147,6 @@ def size_of(expr: Expr) -> int:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything in it."""
     yield expr
     if isinstance(expr, Call):
         for arg in expr.args:
@@ -194,7 +178,6 @@ def modifier_of_all(exprs: Sequence[Expr]) -> int:
 
 
 def is_null(expr: Expr) -> bool:
-    """True for the constant NULL."""
     return isinstance(expr, Literal) and expr.value is None
 
 
@@ -236,12 +219,8 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
 def parse_value(
     of: Type, text: str, offset: int = -1, style: TimeStyle = PLAIN, now: dt.datetime | None = None
 ) -> PyValue:
-    """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place.
-
-    A text of a type that no column has stays one.
-
-    A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
-    """
+    """The value of a literal or of a parameter's text. A date may have any of PostgreSQL's forms, and raises `NeedsNow`
+    when it depends on the time and `now` is None. Raises PostgreSQL's code, with its place."""
     if of.oid in AS_THEY_ARE:
         return text
     if of is BPCHAR:

@@ -1,8 +1,5 @@
-"""From PostgreSQL's parse tree to typed expressions: those of one row that the evaluator has, and no others.
-
-Types are found as PostgreSQL finds them, from the leaves up (`expressions.analysis.building`). An `SqlError` says that
-an expression is not understood, or wrong: the caller asks PostgreSQL which, where there is one.
-"""
+"""From PostgreSQL's parse tree to typed expressions of one row, types from the leaves up as PostgreSQL finds them. An
+`SqlError` says that an expression is not understood here, or wrong: the caller asks PostgreSQL which."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +33,6 @@ PARTS_MAX = 100_000
 
 @dataclass(eq=False)
 class Analyzer(Casts):
-    """The analysis of expressions of one row."""
-
     parameters: Parameters = field(default_factory=Parameters)
     style: TimeStyle = PLAIN
     _depth: int = 0
@@ -63,7 +58,6 @@ class Analyzer(Casts):
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
-        """A boolean expression."""
         return self.boolean(self.expr(node, scope), clause)
 
     # -- leaves -------------------------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
-"""Typed expressions from typed parts: the casts that PostgreSQL makes, its operators and functions, and connectives.
-
-A quoted literal or an undeclared parameter takes the type of what stands beside it. Whatever has no entry in
-`expressions.functions` is not understood here (42883).
-"""
+"""Typed expressions from typed parts: the casts, operators and functions that PostgreSQL means. A quoted literal or an
+undeclared parameter takes the type of its neighbour. A call without an entry in `expressions.functions` raises
+42883."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -79,10 +77,8 @@ class Parameters:
 
 
 class Builder:
-    """Makes expressions of others. What it finds about parameters is noted in `parameters`.
-
-    A text of a date, and a local time without a zone, mean what `style` says.
-    """
+    """Makes expressions of others, and notes in `parameters` the types that it finds. `style` says how a text of a date
+    and a time without a zone are read."""
 
     parameters: Parameters
     style: TimeStyle = PLAIN
@@ -282,10 +278,8 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
 
 
 def by_the_equals_of_each(args: Sequence[Expr]) -> bool:
-    """True if IN compares each item by the = of its own, as PostgreSQL does, and not all as one type.
-
-    So it does with a single item and with columns; it matters beside types whose = asks what the other one is.
-    """
+    """True if IN compares each item by its own =, as PostgreSQL does with a single item and with columns, and not all
+    as one type. It matters beside types whose = depends on the other's type."""
     left, items = args[0].type, args[1:]
     if left is FLOAT4 and len(items) == 1:
         return True
@@ -295,7 +289,6 @@ def by_the_equals_of_each(args: Sequence[Expr]) -> bool:
 
 
 def _has_common_type(exprs: Sequence[Expr]) -> bool:
-    """True if all of them can be of one type."""
     try:
         common_type([(e.type, e.offset) for e in exprs], "IN")
     except SqlError:

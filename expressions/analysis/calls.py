@@ -25,8 +25,6 @@ OF_NOW: Mapping[str, Type] = {"current_timestamp": TIMESTAMPTZ, "localtimestamp"
 
 
 class Calls(Comparisons):
-    """The analysis of calls; that of their arguments is the subclass's."""
-
     def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
         name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
         now = lazy_call("now", (), TIMESTAMPTZ, arithmetic.now, node.location)

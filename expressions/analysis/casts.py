@@ -1,4 +1,4 @@
-"""Casts."""
+"""Analysis of casts."""
 
 from typing import Any
 
@@ -27,8 +27,6 @@ Node = Any
 
 
 class Casts(Calls):
-    """The analysis of casts; that of their operands is the subclass's."""
-
     def _type_cast(self, node: Node, scope: Scope) -> Expr:
         if node.arg.WhichOneof("node") == "a_array_expr" and not len(node.arg.a_array_expr.elements):
             nothing: Any = ()

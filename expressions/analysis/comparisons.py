@@ -1,8 +1,5 @@
-"""Comparisons of more than two values: rows, lists, ranges, and the elements of an array.
-
-Each is made of the operator between two values (`expressions.analysis.building`), so that types are found and errors
-are placed as there; a list and an array are one call all the same where all their elements have one type.
-"""
+"""Comparisons of more than two values: rows, lists, ranges, and the elements of an array. Each is made of the operator
+between two values, for the same types and places of errors; a list or array of one type is one call."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -28,8 +25,6 @@ Node = Any
 
 
 class Comparisons(Builder, ABC):
-    """The analysis of these comparisons; that of their operands is the subclass's."""
-
     @abstractmethod
     def expr(self, node: Node, scope: Scope) -> Expr:
         """The typed expression of a parse node."""

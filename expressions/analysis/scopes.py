@@ -1,9 +1,5 @@
-"""Names that a query may use, and what they stand for.
-
-A query sees the columns of the relations in its FROM; a subquery sees those of the queries around
-it as well. Columns of tables come from one descriptor each, and only public ones are seen: asking
-for another says its state and why.
-"""
+"""Names that a query may use: the columns of its FROM, and those of the queries around it. Only public columns of a
+table's descriptor are found; naming another raises an error with its state and why."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -51,10 +47,8 @@ class Scan:
 
 @dataclass(eq=False)
 class Relation:
-    """Something in FROM, by the name the query gives it. A table's columns come into being when they are named.
-
-    `is_nullable`: an outer join may put NULLs in place of a row.
-    """
+    """A relation in FROM, by the name the query gives it; a table's columns are made when they are named.
+    `is_nullable`: an outer join may put NULLs in place of a row."""
 
     number: int
     name: str
@@ -109,8 +103,6 @@ class Merged:
 
 @dataclass(eq=False)
 class Scope:
-    """The names of one query."""
-
     parent: "Scope | None" = None
     relations: list[Relation] = field(default_factory=list)
     merged: list[Merged] = field(default_factory=list)

@@ -1,10 +1,9 @@
-"""PostgreSQL's input forms of dates and timestamps, as its own reader decides them (DecodeDateTime).
+"""PostgreSQL's input forms of dates and timestamps, as its DecodeDateTime reads them.
 
     2024-02-29    20240229    2/29/2024    29-Feb-2024    Feb 29, 2024 4:05 PM    1999.008    J2451187
     04:05:06.789-8    040506    allballs    now    tomorrow 13:00    2024-02-29 04:05 America/New_York
 
-A text is cut into fields by its characters alone; what a field means follows from those before it. Which of two short
-numbers is the month is the session's DateStyle. Years are 1 to 9999, and there is no infinity: 22008.
+The session's DateStyle says which of two short numbers is the month. Years beyond 1 to 9999 and infinity raise 22008.
 """
 
 import datetime as dt
@@ -50,7 +49,7 @@ _JULIAN_OF_YEAR_1 = 1_721_426
 
 
 class NeedsNow(Exception):
-    """The text says now, today or the like, and nobody has said what time it is."""
+    """The text says now, today or the like, and no time was given."""
 
 
 class UnknownTimeZone(BadValue):
@@ -95,8 +94,6 @@ def read_time(text: str, style: TimeStyle, now: dt.datetime | None) -> dt.timede
 
 @dataclass(eq=False)
 class Reader:
-    """Reads one text."""
-
     sql_type: SqlType
     text: str
     style: TimeStyle

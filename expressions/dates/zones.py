@@ -1,12 +1,5 @@
-"""Time zones: the names that PostgreSQL takes, what a local time means in one, and how a moment is written there.
-
-A `TimeStyle` is all of a session's settings that say what a text of a value means: the zone, which of two numbers is
-the month, whether bytes are shown with escapes, and the style of intervals. It goes by identity: equal settings give
-the same object, so a plan can be kept for it.
-
-A local time that a zone skips or has twice means what it means to PostgreSQL: in the gap of spring the time before it
-goes on, in the overlap of autumn the later one of the two counts. That is the smaller of both offsets, each time.
-"""
+"""Time zones and the `TimeStyle` of a session: the settings that say how texts of values are read and written. A local
+time that a zone skips or has twice takes the smaller of both offsets, as in PostgreSQL."""
 
 import datetime as dt
 import re
@@ -30,8 +23,6 @@ class UnknownZone(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A time zone."""
-
     name: str
     rules: dt.tzinfo
 
@@ -45,7 +36,8 @@ UTC = Zone("UTC", dt.UTC)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TimeStyle:
-    """A session's way to read and write values: equal ones are the same object (`time_style`)."""
+    """A session's way to read and write values. Equal settings give the same object, so that plans are kept by its
+    identity."""
 
     zone: Zone = UTC
     order: str = "MDY"
@@ -131,7 +123,6 @@ def offset_at(moment: dt.datetime, zone: Zone) -> dt.timedelta:
 
 
 def to_local(moment: dt.datetime, zone: Zone) -> dt.datetime:
-    """The time that clocks show there. Raises `OverflowError` beyond the years 1 to 9999."""
     if zone.is_utc:
         return moment.replace(tzinfo=None)
     return moment.replace(tzinfo=None) + offset_at(moment, zone)

@@ -1,4 +1,4 @@
-"""Casts: which there are, which are made unasked, and what computes each of one row here."""
+"""Casts: which exist, which are implicit, and what computes each of one row here."""
 
 from functools import cache
 

@@ -1,10 +1,5 @@
-"""The operators and functions that are computed here: what schemas of the lab may have, and writes by key most often.
-
-Comparison of all types with an order but jsonb; arithmetic of numbers, and the days between two dates; `||`,
-LIKE, lower, upper, length and abs; the time of the transaction and settings of the session.
-
-Of a few more only the types are known: sums of times, which bound keys, and defaults that each row works out anew.
-"""
+"""The operators and functions that are computed here: those that schemas of the lab may have and writes by key use
+most. Of sums of times, which bound keys, and of defaults that each row computes anew only the types are known."""
 
 from expressions.functions.overloads import Named, Overload
 from expressions.sqltypes import (

@@ -1,8 +1,5 @@
-"""Ways to call a function or an operator, and which of them a call means.
-
-It is PostgreSQL's rule, shortened: exact types first, then implicit casts, then what an unknown literal is likely
-to be.
-"""
+"""Overloads, and which of them a call means: PostgreSQL's rule, shortened to exact types, then implicit casts, then the
+likely type of an unknown literal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

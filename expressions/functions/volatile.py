@@ -1,8 +1,5 @@
-"""Functions that have another value each time they are worked out.
-
-PostgreSQL works them out for each row of a query. Those that a default may have are computed here:
-`worked_out_here` gives them a way to be worked out for each row, too.
-"""
+"""Volatile functions: another value each time. PostgreSQL computes them for each row of a query; `worked_out_here` does
+for those that a default may have."""
 
 import random
 import uuid

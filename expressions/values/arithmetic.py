@@ -1,4 +1,4 @@
-"""Operators over one row: PostgreSQL's results in Python, for statements that are computed here."""
+"""Operators over one row, with PostgreSQL's results."""
 
 import datetime as dt
 import math
@@ -112,7 +112,7 @@ def multiply_real(a: float, b: float) -> float:
 
 
 def nonzero(value: float, *, is_tiny: bool) -> float:
-    """The value. Raises 22003 for zero where it is none, but too small for a double."""
+    """The value. Raises 22003 for a zero that is the rest of a number too small for a double."""
     if value == 0 and is_tiny:
         raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: underflow")
     return value
@@ -335,11 +335,9 @@ def _date_in_words(of: SqlType, text: str) -> Any:
 
 
 def fit_of(of: SqlType, length: int | None, *, is_explicit: bool = False) -> Compute | None:
-    """The function that gives a value its length, or precision; None: it has none.
-
-    An explicit cast cuts a text that is too long. An assignment cuts nothing but blanks, and refuses it. A number is
-    rounded, refused when it has too many digits before the point, or bytes; a time is rounded, too.
-    """
+    """The function that gives a value its length or precision; None: the type has none. An explicit cast cuts a long
+    text; an assignment cuts blanks only and refuses the rest. Numbers and times are rounded; a number of too many
+    digits is refused."""
     if length is None:
         return None
     if of.element is not None:
@@ -373,7 +371,6 @@ def midnight(value: dt.date) -> dt.datetime:
 
 
 def time_of(value: dt.datetime) -> dt.timedelta:
-    """The time of day."""
     return dt.timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
 
 

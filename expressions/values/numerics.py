@@ -1,11 +1,10 @@
-"""Arithmetic of numeric for one value or two: PostgreSQL's results, digit for digit, with its scales.
+"""Arithmetic of numeric: PostgreSQL's results, digit for digit, with its scales. Results of too many digits are refused
+before they are computed.
 
     1.10 + 2.005     3.105       the larger scale
     1.10 * 2.0       2.200       both scales together
-    1 / 3.0          0.33333333333333333333      as many digits that 16 of them count, a multiple of four of them
-    7.5 % 2          1.5         the sign of what is divided
-
-What has more digits than a node works with is refused before it is computed.
+    1 / 3.0          0.33333333333333333333      at least 16 digits that count, in groups of four
+    7.5 % 2          1.5         the sign of the dividend
 """
 
 import math
@@ -183,7 +182,6 @@ def _shortened(value: Decimal) -> str:
 
 
 def to_whole(name: str, limit: int, value: Decimal) -> int:
-    """An integer: halves away from zero."""
     if not value.is_finite():
         raise SqlError("0A000", f"cannot convert {'NaN' if value.is_nan() else 'infinity'} to {name}")
     if value.adjusted() < 40:

@@ -1,13 +1,10 @@
-"""LIKE in time that grows with the text, not with the number of ways a pattern can be laid over it.
-
-`%` cuts a pattern into pieces. The first must begin the text, the last must end it, and each between them is taken
-where it comes first: a later place would only leave less. So nothing is ever tried twice.
+"""LIKE in time that grows with the text: `%` cuts a pattern into pieces, and each is matched at its first place, since
+a later one only leaves less.
 
     %ab_%c%  ->  '' | ab_ | c | ''
 
-A piece of plain characters is searched for by `str.find`, one with `_` by the bits of an integer: bit i says that the
-last i + 1 characters are what the piece begins with. A pattern that ends with its escape character is a mistake
-where the text gets so far (22025), as in PostgreSQL.
+`str.find` finds a plain piece. A piece with `_` is matched by an integer whose bit i says that the last i + 1
+characters begin the piece. An escape character at the end raises 22025 once the text gets that far, as in PostgreSQL.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Functions of text for one row, as PostgreSQL has them under the locale C: only ASCII letters have case.
-
-What makes texts longer is refused before it does so beyond what a value may have.
-"""
+"""Functions of text for one row, as PostgreSQL has them under the locale C: only ASCII letters have case."""
 
 from expressions.errors import SqlError
 from expressions.limits import pass_over, refuse_length
