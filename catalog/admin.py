@@ -1,4 +1,4 @@
-"""The catalog for operators: tables, versions, the story. Nothing can be edited, since schemas move by changes only."""
+"""The catalog for operators: tables, versions, the story. Read-only, since schemas move by changes only."""
 
 import json
 import re
@@ -51,8 +51,6 @@ def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldLi
 
 
 def _folded(field: JSONField) -> Callable[[Any], str]:
-    """Shows a short value as it is, a long one indented and folded."""
-
     def shown(thing: Any) -> str:
         value = getattr(thing, field.name)
         if len(json.dumps(value)) <= JSON_CHARS_MAX:
@@ -66,8 +64,6 @@ def _folded(field: JSONField) -> Callable[[Any], str]:
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Shows rows; adds, changes and deletes none."""
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
         """A field that the list shows in words is shown so here, too."""
         columns = [name for name in self.list_display if str(name).startswith("shown_")]

@@ -1,6 +1,5 @@
-"""The wall clock of this process, for now() and times that are shown. Nothing is judged by it: leases and deadlines go
-by the database's clock and monotonic ones (L1), orders by sequence numbers. `set_offset` sets it wrong on purpose
-(NODE_CLOCK_OFFSET_S) to prove that."""
+"""The wall clock of this process, for now() and shown times. Leases and deadlines use the database's clock and
+monotonic ones (L1). `set_offset` (NODE_CLOCK_OFFSET_S) sets it wrong on purpose to prove that."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,5 +1,4 @@
-"""A descriptor: one immutable version of a table's schema. A node looks at one descriptor, under a lease, for a whole
-statement. A change publishes the next version."""
+"""A descriptor: one immutable version of a table's schema, which a statement uses under a lease from begin to end."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -41,8 +40,6 @@ class UnknownElement(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """Table `name` at `version`."""
-
     table_id: TableId
     name: str
     version: int
@@ -138,7 +135,6 @@ class Descriptor:
 
     @property
     def key_name(self) -> str:
-        """The name of the primary key, unless an index keeps it."""
         return self.key_constraint or object_name(self.name, "", "pkey")
 
     def sequence_name(self, column: Column) -> str:
@@ -201,8 +197,8 @@ class Descriptor:
 
     @property
     def key_guard(self) -> Index | None:
-        """The unique index over the primary key's columns, if any, whose entry is in one place for all storages. Where
-        a primary key does not determine its row's storage, it keeps it unique, and foreign keys find it there."""
+        """The unique index over the primary key's columns, if any, whose entry is in one place for all storages: where
+        the primary key does not determine a row's storage, it keeps the key unique and serves foreign keys."""
         return self.fact(_key_guard)
 
     @property

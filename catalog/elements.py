@@ -1,5 +1,5 @@
-"""The elements of a schema: tables, columns, indexes, constraints, placements. Each has a state and an id that is
-never reused: stored keys have ids, only descriptors have names. Elements are immutable."""
+"""Elements of a schema: tables, columns, indexes, constraints, placements, each immutable, with a state and an id that
+is never reused. Stored keys have ids, only descriptors have names."""
 
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -23,8 +23,8 @@ NO_ACTION, RESTRICT = "no action", "restrict"
 """What a foreign key does when a referenced row is deleted: refuse unless one with its values is there, or refuse."""
 
 HIDDEN_ROW_ID = "hidden row id"
-"""What pages call the column that numbers the rows of a table without a primary key. Its name is empty, which no
-statement can write."""
+"""The column that numbers the rows of a table without a primary key, as pages call it; no statement can write its empty
+name."""
 
 EXISTS = ColumnId(0)
 """The column id of the pair that says "this row exists"."""
@@ -110,7 +110,6 @@ class Column:
 
     @property
     def number(self) -> ColumnId:
-        """The number by which clients know it, kept through changes of type."""
         return self.place_of or self.id
 
     @property

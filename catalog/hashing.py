@@ -1,5 +1,5 @@
-"""Hashes that tell whether a router and a storage mean the same schema: computed when a schema is written, over one
-canonical text without the version number."""
+"""Hashes by which router and storage notice that they mean different schemas: over canonical text, without the
+version."""
 
 import hashlib
 import json

@@ -1,10 +1,5 @@
-"""Messages to workers that may get lost: the database says what to do, and the timetable looks there.
-
-    a commit           hint --> a worker, at once
-    the timetable      hint --> a worker, every few seconds, for what is not done
-
-A missing broker costs seconds and fails nothing. Messages expire, so that they do not pile up behind busy workers.
-"""
+"""Messages to workers that may get lost: a commit sends one at once, and the timetable sends it again every few seconds
+for work that the database shows as undone. They expire, so that they do not pile up behind busy workers."""
 
 import logging
 from collections.abc import Callable

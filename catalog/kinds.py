@@ -63,7 +63,6 @@ class Kind(Enum):
 
     @property
     def is_user_column(self) -> bool:
-        """A column that is not derived."""
         return self.is_column and not KINDS[self].is_derived
 
     @property

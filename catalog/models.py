@@ -17,8 +17,8 @@ class Table(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
     created_at = models.DateTimeField(auto_now_add=True)
     sandbox_of = models.TextField(null=True)
-    """Whose sandbox it is: there, and nowhere else, the lab may break rules. None: an ordinary table. Given with the
-    row and never changed, no foreign key touches it: the database sees to both (`migrations/sandbox.sql`)."""
+    """The sandbox that the table belongs to, where alone the lab may break rules; None: an ordinary table. It never
+    changes, and no foreign key touches the table: the database ensures both (`migrations/sandbox.sql`)."""
 
     class Meta:
         db_table = "catalog_table"
@@ -52,8 +52,8 @@ class Descriptor(models.Model):
 
 
 class View(models.Model):
-    """A stored query; `body` is `catalog.view_definition.ViewDefinition.to_json()`. Written under the lock of
-    submissions, read by transactions in their snapshot."""
+    """A stored query; `body` is `ViewDefinition.to_json()`. Written under the lock of submissions, read in a
+    snapshot."""
 
     id = models.AutoField(primary_key=True)
     name = models.TextField(unique=True)

@@ -71,7 +71,6 @@ def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[TableId, d
 
 
 def descriptor_at(table_id: int, version: int) -> descriptors.Descriptor:
-    """Raises `Descriptor.DoesNotExist`."""
     return descriptors.from_json(Descriptor.objects.get(table_id=table_id, version=version).body)
 
 

@@ -1,6 +1,5 @@
-"""Appends events to the story, in each of their streams, in the transaction that makes them true. The SQL function
-`catalog_tell` numbers and stores the event; a trigger notifies `schemalab_story` on commit. Lost notifications cost
-nothing: a browser sees the gap in the numbers."""
+"""Appends events to the story, in each of their streams, in the transaction that makes them true. A trigger notifies
+`schemalab_story` on commit; a lost notification costs nothing, since a browser sees the gap in the numbers."""
 
 import hashlib
 import json
@@ -30,7 +29,7 @@ class OutOfTime(OperationalError):
 @contextmanager
 def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
     """READ COMMITTED with explicit locks (T6), ended by the server after its limit (L7). Raises `OutOfTime`, also when
-    the session ended in between and the next query could not be sent."""
+    the session ended in between."""
     began = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -1,14 +1,9 @@
 """The rule table: what a statement does to an element's pairs in each state (F1 paper, section 3; protocol.md, section
 3).
 
-Two servers may be one version apart, so neighbouring states must tolerate each other:
-
-    delete-only   pairs are removed, never made: leftovers of a server that is one step
-                  behind cannot outlive their row
-    write-only    pairs are made and removed but not read: a backfill may run
-    public        pairs are made, removed and read
-
-Only this table has the rules. `tests.storage.neighbours` finds the states that may not be neighbours by trying all.
+Two servers may be one version apart, so neighbouring states must tolerate each other; `tests.storage.neighbours` finds
+those that do not by trying all. Delete-only removes pairs and never makes them, so entries of a server one step behind
+cannot outlive their row. Write-only makes, removes and never reads them, so that a backfill may run.
 """
 
 from dataclasses import dataclass
@@ -43,8 +38,6 @@ class Read(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the table."""
-
     insert: Write
     update: Write
     delete: Write

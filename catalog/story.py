@@ -1,6 +1,5 @@
-"""The story: events of schemas, nodes and leases, with a sentence for each kind. An event belongs to streams
-("cluster", "table:7", "change:3"), each numbered without gaps in commit order, so that a browser can ask for what it
-missed. Rows are in `catalog.models`."""
+"""The story: events of schemas, nodes and leases, with a sentence for each kind. An event belongs to streams, each
+numbered without gaps in commit order, so that a browser can ask for what it missed."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -221,8 +220,7 @@ NODES = frozenset({"whom"})
 
 
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as stored: long texts are cut, with their length; sentences of ours are kept as such for
-    translation."""
+    """The payload as stored: long texts are cut, with their length; sentences of ours stay translatable."""
     body = {
         name: (detail if len(detail) <= TEXT_MAX else f"{detail[:TEXT_MAX]} .. ({len(detail)} characters)")
         if isinstance(detail, str)
@@ -253,7 +251,6 @@ def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], s
 
 
 def particulars(payload: Mapping[str, Any]) -> str:
-    """The lines of an error below the first."""
     return str(payload.get("error") or "").partition("\n")[2]
 
 

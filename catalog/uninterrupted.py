@@ -1,5 +1,5 @@
-"""Blocks that a process finishes before it ends, such as sending a message and noting it. A worker whose supervisor
-was killed waits for them, for a bounded time (`schemalab.supervisor.end_with`)."""
+"""Blocks that a process finishes before it ends, such as sending a message and noting it: a worker whose supervisor was
+killed waits for them, for a bounded time (`schemalab.supervisor.end_with`)."""
 
 import threading
 from collections.abc import Iterator

@@ -1,11 +1,5 @@
-"""A view: a stored query, and what it reads, by ids.
-
-    tables   as the query calls them: the id of each, and of the columns that the query uses
-    views    those that the query reads, by their ids, and how many columns each had
-
-So the query survives renames, and sees no later column. Transactions read views in their snapshot, while versions of
-tables have leases (docs/reference/views.md).
-"""
+"""A view: a stored query, and the tables, columns and views that it reads, by ids. So it survives renames, and sees no
+later column. Transactions read views in their snapshot; tables have leases (docs/reference/views.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

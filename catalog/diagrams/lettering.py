@@ -1,5 +1,5 @@
-"""Letters in a drawing: text elements, and lines of a width in English and Chinese. A Chinese character is two letters
-wide, and a line may end after any, but not before a comma."""
+"""Letters in a drawing, and line breaks in English and Chinese: a Chinese character is two columns wide, and a line may
+end after any, but not before a comma."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ PIECE = re.compile(rf"[^\x00-\u2e7f][{STAYS}]*|[\x00-\u2e7f]+?(?:\s+|(?=[^\x00-\
 
 
 def letters(x: float, y: float, words: str, name: str = "", *, middle: bool = False, bold: bool = False) -> str:
-    """A text element; `middle`: x is its middle."""
     attributes = [f'x="{x:g}"', f'y="{y:g}"', 'fill="currentColor"']
     attributes += [f'class="{name}"'] if name else []
     attributes += ['text-anchor="middle"'] if middle else []

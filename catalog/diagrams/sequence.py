@@ -1,4 +1,4 @@
-"""A trace as a sequence diagram in SVG, a pure function.
+"""A trace as a sequence diagram in SVG.
 
     n1        n2     executor    fill     store
     v1        v1        │         │         │
@@ -6,8 +6,7 @@
     ├─────────┼─────────┼─────────┼────────►│   6  n1 commits as v1: + row 1
     ✗ C3 under v1: index by_a has an entry ..
 
-It has no style attribute (content policy): colours are `currentColor` and classes. A standalone file has a style sheet
-with both themes.
+No style attributes (content policy): colours are `currentColor` and classes; a standalone file has both themes.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,8 @@
 """The WebSocket of a page: hello, snapshot, events in order, states, pings.
 
-A browser gets every event of each stream it follows once and in order, whatever happens to the database's
-notifications, to the socket or to this process. So what the relay hands over is only a hint. The socket remembers the
-last number it has sent; an event with the next number is sent on, an older one is dropped, and for a later one the
-missing events are read from the database first.
-
-    browser                              server
-    subscribe(stream, since=12)   -->    is handed events from now on, then reads: 13, 14 (or a snapshot)
-                                  <--    event 13, event 14, state
-    (socket dies, comes back)
-    subscribe(stream, since=14)   -->    event 15, ..
+A browser gets every event once and in order, whatever gets lost. Messages of the relay are hints: the socket sends the
+event that follows its last number, drops older ones, and reads missing ones from the database before a later one. A
+browser that comes back names its last event (`since`) and gets those after it.
 """
 
 from __future__ import annotations
@@ -53,21 +46,18 @@ EVENTS_MAX = 100
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):
-    """One browser tab."""
-
     streams: dict[str, int]
 
     counted_for: int | None = None
     sender: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve the socket to its end, however that comes: its place is free afterwards, and nothing is put into it.
-
-        A send that fails, and any mistake of ours, ends it without a word of `disconnect`.
-        """
+        """Serves the socket to its end, also when a send or our own mistake ends it without `disconnect`: its place is
+        then free, and nothing is put into it."""
 
         async def send_if_there(message: dict[str, Any]) -> None:
-            """Of a socket that ended in its handshake uvicorn leaves out the answer, and finds the next unexpected."""
+            """Uvicorn drops the answer to a socket that ended in its handshake, and takes the next message for
+            unexpected."""
             try:
                 await send(message)
             except RuntimeError as error:
@@ -151,8 +141,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             self.has_messages.set()
 
     def put_state(self, message: snapshot.Message) -> None:
-        """A message that finds the queue empty stays the one all sockets share, with the texts made of it; it is
-        written at once where that is possible."""
+        """A message that finds the queue empty stays the one all sockets share, with its texts; it is written at once
+        if possible."""
         waiting = self.fresh.get(message["stream"])
         if waiting is None and self._is_free() and self._write_state(message):
             return
@@ -177,7 +167,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.has_messages.set()
 
     async def _deliver(self) -> None:
-        """Send what is queued, for as long as it lives."""
         try:
             while self.end_code is None:
                 await self.has_messages.wait()
@@ -227,7 +216,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         return True
 
     def _is_free(self) -> bool:
-        """True where no event or message waits to be sent."""
         return not (self.events or self.sending.locked() or self.end_code is not None)
 
     def _write_state(self, message: snapshot.Message) -> bool:

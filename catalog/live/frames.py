@@ -1,10 +1,7 @@
-"""WebSockets as the page speaks them: a message that is the same for many is framed once, and written at once.
-
-A server's frames are not masked (RFC 6455, section 5.1): the same message is the same bytes for every socket. Through
-ASGI it would cost each of them a turn of a task, five calls and a frame of its own, which is most of what two hundred
-sockets cost (`tools/bench/watchers.py`). So an application is given `write`, and may use it beside its messages. It is
-given `opened`, too: by that it says that a socket is somebody's open page, which bounds for idle connections spare.
-"""
+"""WebSocket frames shared by many sockets. A server's frames are not masked (RFC 6455, section 5.1), so one message has
+the same bytes for all of them; through ASGI each would cost a task switch and a frame of its own, most of the cost of
+200 sockets (`tools/bench/watchers.py`). `opened` marks a socket as an open page, which bounds for idle connections
+spare."""
 
 from __future__ import annotations
 
@@ -43,8 +40,8 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def write(self, frame: bytes) -> bool:
-        """Write the frame of a whole message. False, and nothing is written, where it cannot be sent right now: the
-        socket is not open, the browser is slower than what is sent to it, or it was promised compressed messages."""
+        """Writes the frame of a whole message. False, with nothing written, when it cannot be sent now: the socket is
+        not open, the browser is slow, or it negotiated compression."""
         can_now = (
             self.handshake_complete
             and self.conn.state is State.OPEN

@@ -1,16 +1,9 @@
-"""Events and fresh parts for the pages that are open.
+"""The relay: events and fresh parts for open pages, one in each web process for all its WebSockets.
 
-One relay in each web process serves all its WebSockets. While somebody follows a stream it listens to PostgreSQL:
-of story events, whose rows it reads once for all, and of leases, reorganisations and changes. What has changed it
-renders once for each language, at most four times a second, and puts it into the followers' queues.
-
-    NOTIFY (stream, seq) --> rows of the story --------------------------------------------\
-    NOTIFY, story event  --> streams to look at --(at most 4/s)--> render --> queues --> sockets
-    every second --------> sampled parts -------------------------/
-
-After a lost connection, and every heartbeat, it looks at the streams' counters: a notification that got lost is noticed
-then, however long nothing else happens. At the same times it looks at whether each socket may still be served. A queue
-keeps only the newest of each part and a limited number of events, so a slow socket delays nobody, itself included.
+It listens to PostgreSQL while any stream is followed, reads each event once, renders each changed part once for each
+language (at most four times a second), and puts both into the followers' queues. Counters compared at every heartbeat
+and after a lost connection show lost notifications. A queue keeps only the newest of each part and a limited number of
+events, so a slow socket delays no other.
 """
 
 from __future__ import annotations
@@ -54,7 +47,7 @@ Event = dict[str, Any]
 
 
 class Heartbeat:
-    """The last events of the followed streams at a moment, and the pings that say so: one for all who follow the same
+    """The last events of the followed streams at a moment, and their pings: one for all sockets that follow the same
     streams as far."""
 
     def __init__(self, seqs: Mapping[str, int]) -> None:
@@ -83,7 +76,7 @@ class Follower(Reader, Protocol):
 
 
 class Relay:
-    """See the module. Lives in one event loop; starts with its first follower and ends with its last."""
+    """Lives in one event loop; starts with its first follower and ends with its last."""
 
     def __init__(self) -> None:
         self.followers: set[Follower] = set()
@@ -107,7 +100,7 @@ class Relay:
         return self._listen, self._render, self._sample, self._beat
 
     async def _always(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """All tabs live by this: a mistake is logged, and the work goes on, until it is cancelled."""
+        """Logs a mistake and goes on until cancelled, since all tabs depend on this work."""
         while True:
             try:
                 await work()
@@ -158,21 +151,17 @@ class Relay:
             pause_s = min(pause_s * 2, LISTEN_AGAIN_S_MAX)
 
     async def _catch_up(self, reader: Connection) -> None:
-        """Hand on what was committed, and sign out who has left, while nobody listened.
-
-        Whoever joins while this reads was signed in a moment ago, and hears of its end as all do.
-        """
+        """Hands on commits, and signs out sockets, that no notification reported. A follower who joins while this reads
+        was signed in a moment ago, and is checked with the others."""
         self.touch()
         for stream, seq in await (await reader.execute(COUNTERS, [sorted(self._followed())])).fetchall():
             await self._read_events(reader, stream, seq)
         await self._end_sockets(grace=False)
 
     async def _end_sockets(self, *, grace: bool) -> None:
-        """Sign out each socket whose session, account or right to follow its streams is gone.
-
-        With `grace` a session has to be gone at two heartbeats: a new password gives it another key, and a page that
-        opened anew before its browser has that key would sign the browser out.
-        """
+        """Signs out each socket without session, account or right to follow its streams. With `grace` the session must
+        be missing at two heartbeats: a new password gives it another key, and a page that opened before its browser has
+        that key would be signed out."""
         found = await read(verdicts, list(self.followers))
         without_session = {one for one, verdict in found.items() if verdict is Verdict.WITHOUT_SESSION}
         for follower, verdict in found.items():
@@ -220,7 +209,6 @@ class Relay:
             await asyncio.sleep(COALESCE_S)
 
     async def _sample(self) -> None:
-        """Render every second what changes without a notification."""
         while True:
             await asyncio.sleep(SAMPLE_S)
             for stream in sorted(self._followed()):
@@ -228,11 +216,9 @@ class Relay:
                     await self._send_state(stream, sampled=True)
 
     async def _send_state(self, stream: str, *, sampled: bool = False) -> None:
-        """Render the stream once for each way of showing it, and hand on what differs from the last time.
-
-        Whoever follows the stream by then gets it: all who see it the same way have the state that was sent last.
-        What is sampled is read once a second and not at every touch, except for newcomers.
-        """
+        """Renders the stream once for each way of showing it, and hands on what differs from the last time: all
+        followers who see it the same way have the state that was sent last. Sampled parts are read once a second and
+        for newcomers, not at every touch."""
         newcomers = set() if sampled else {newcomer for newcomer in self.newcomers if newcomer[1] == stream}
         ways = {(follower.language, follower.html) for follower in self.followers if stream in follower.streams}
         for language, html in sorted(ways):
@@ -250,7 +236,6 @@ class Relay:
                     self._put(follower, follower.put_state, changed)
 
     def _put(self, follower: Follower, put: Callable[[Any], None], message: Any) -> None:
-        """Hand it to the socket; one that raises costs nobody else theirs."""
         try:
             put(message)
         except Exception:

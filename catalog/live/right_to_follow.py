@@ -1,7 +1,5 @@
-"""The right to be served: an open socket outlives its session, its account and its roles, unless somebody looks.
-
-A request is checked when it comes. A socket comes once and stays, so the relay asks again at every heartbeat.
-"""
+"""The right to be served, asked again at every heartbeat: an open socket would outlive its session, account and
+roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receives a signal of Django: somebody has signed out."""
+"""Closes live pages when a person signs out."""
 
 from typing import Any
 
@@ -11,11 +11,9 @@ from catalog.services import end_sockets
 
 @receiver(user_logged_out)
 def end_live_pages(request: HttpRequest, **_: Any) -> None:
-    """A page that stays open in another tab must not go on showing what only signed-in people may see.
-
-    Django ends the session only after this signal: a page that is closed before, and opens anew, would be signed in. A
-    session that gets another key (a new password) goes on, and so do its pages.
-    """
+    """A page open in another tab must stop showing what only signed-in people see. Django ends the session after this
+    signal: a page closed earlier would reopen signed in. A session that gets a new key (a new password) keeps its
+    pages."""
     key = request.session.session_key
     if key:
         request.session.delete(key)

@@ -1,9 +1,6 @@
-"""Reads that many sockets want at the same moment are done once.
-
-Whoever asks while a read is under way is not served by it, because it began before: it joins the next one, which
-begins when that has ended, together with all others who came meanwhile. So nobody ever gets an older answer than
-the one that it would have read itself, and a crowd costs two reads instead of two hundred.
-"""
+"""Shared reads: simultaneous equal reads are done once. A caller who comes while a read is under way joins the next
+one, since this one began before: no caller gets an older answer than its own read would give, and a crowd costs two
+reads."""
 
 from __future__ import annotations
 

@@ -1,14 +1,6 @@
-"""The state that a stream shows now, and the events that somebody who was away has missed.
-
-A page follows a *stream*: "cluster", "table:7", "change:3". Two things flow in it:
-
-    events   numbered without gaps, from the story; none may be missed or shown twice
-    parts    what the page shows now (lanes, leases, progress); only the newest matters
-
-Each app says which parts of which streams it knows, in its `streams` module, because this
-package must not import those above it. A part is data plus the template that shows it: the
-first page, a live update and the answer to polling all come from the same two.
-"""
+"""Streams ("cluster", "table:7", "change:3"): events, numbered without gaps, and parts (lanes, leases, progress), of
+which only the newest matters. Each app registers its parts in its `streams` module. A part is data and a template; the
+first page, a live update and polling all use these two."""
 
 from __future__ import annotations
 
@@ -36,17 +28,14 @@ T = TypeVar("T")
 
 
 class NoSuchStream(LookupError):
-    """Nothing bears this name, or this person may not follow it."""
+    """No such stream, or not for this person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that streams called `prefix` or `prefix:<id>` show; `read` takes the id (0 without one).
-
-    `is_sampled`: it changes by itself, and is read anew every second while somebody looks. `is_html_only`: it is for
-    pages, and no part of the state as JSON. `is_once`: a follower gets it when it begins to follow, and makes it newer
-    by events and other parts.
-    """
+    """A part of streams called `prefix` or `prefix:<id>`; `read` takes the id (0 without one). `is_sampled`: it changes
+    by itself, and is read every second while it is followed. `is_html_only`: left out of the state as JSON. `is_once`:
+    sent when a follower begins, who keeps it current by events and other parts."""
 
     prefix: str
     name: str
@@ -66,10 +55,8 @@ class Door:
 
 
 class Drawing(dict[str, Any]):
-    """A part's data when nothing else decides how it looks.
-
-    As long as `read` returns this very object it is rendered once for each stream and language.
-    """
+    """A part's data when nothing else decides its look: while `read` returns this very object it is rendered once for
+    each stream and language."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
@@ -103,8 +90,8 @@ def register_stream(
 
 @cache
 def load_streams() -> None:
-    """Let every app say what it shows. The web process does so as it starts, others when a stream is first asked for:
-    nodes and commands hardly ever show one, and these modules import nearly all there is."""
+    """Imports every app's `streams`. The web process does so as it starts, others with the first stream: these modules
+    import nearly everything, and nodes and commands hardly ever show one."""
     autodiscover_modules("streams")
 
 
@@ -130,7 +117,6 @@ def check_may_follow(user: Any, stream: str) -> None:
 
 
 def may_follow(user: Any, stream: str) -> bool:
-    """True when this signed-in user may see the stream's page."""
     return _doors[split(stream)[0]].may(user)
 
 
@@ -144,8 +130,8 @@ def parts_of(stream: str, *, sampled: bool | None = None) -> list[Part]:
 def read_state(
     stream: str, *, sampled: bool | None = None, html: bool = True, names: Collection[str] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """The data of the stream's parts, or of those with these `names`, as of now; without `html` not of those that are
-    for pages only."""
+    """The data of the stream's parts, or of those with these `names`; without `html` none of those that are for pages
+    only."""
     _, number = split(stream)
     parts = [part for part in parts_of(stream, sampled=sampled) if names is None or part.name in names]
     return {part.name: part.read(number) for part in parts if html or not part.is_html_only}
@@ -167,7 +153,6 @@ def _rendered(part: Part, data: Mapping[str, Any], stream: str) -> str:
 
 
 def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
-    """The newest events of the stream, newest first."""
     rows = StoryEvent.objects.filter(stream=stream).order_by("-seq")[:limit]
     return [selectors.event_json(row) for row in rows]
 
@@ -193,8 +178,7 @@ def snapshot_of(stream: str, *, html: bool) -> Message:
 
 
 def state_message(stream: str, *, html: bool, sampled: bool | None = None) -> Message:
-    """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only parts that are,
-    or only those that are not."""
+    """The stream's state, without a number: a newer one replaces it. `sampled`: only such parts, or only the others."""
     with one_snapshot():
         state = read_state(stream, sampled=sampled, html=html)
     message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
@@ -215,12 +199,10 @@ def missed(stream: str, since: int, *, html: bool) -> list[Message]:
 
 
 def event_message(event: Mapping[str, Any]) -> Message:
-    """A stored event as a message. `selectors.event_json` says what is in it."""
     return {"type": "event", **event}
 
 
 def newest_seqs(streams: list[str]) -> dict[str, int]:
-    """The number of the last event of each stream."""
     known = dict(Stream.objects.filter(name__in=streams).values_list("name", "seq"))
     return {stream: known.get(stream, 0) for stream in streams}
 
@@ -243,8 +225,8 @@ _known: ContextVar[dict[Any, Any] | None] = ContextVar("_known", default=None)
 
 
 def once(read: Callable[P, T]) -> Callable[P, T]:
-    """`read`, which several parts need: within `one_snapshot` it is called once for the same arguments, since its
-    answer would be the same. The parts share the value and must not change it."""
+    """`read`, called once for the same arguments within `one_snapshot`. Parts share the value and must not change
+    it."""
 
     @wraps(read)
     def known_or_read(*args: P.args, **kwargs: P.kwargs) -> T:

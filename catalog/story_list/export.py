@@ -22,8 +22,8 @@ Batch = list[dict[str, Any]]
 
 
 async def batches(wanted: StoryFilter, most: int) -> AsyncIterator[tuple[Batch, bool]]:
-    """At most `most` events, newest first, in batches, each with whether older ones follow. A search that takes too
-    long ends with an empty batch."""
+    """At most `most` events, newest first, in batches, each with whether older ones follow. A slow search ends with an
+    empty batch."""
     left, follows = most, True
     while follows and left:
         try:

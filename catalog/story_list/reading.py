@@ -1,5 +1,5 @@
-"""Reads a part of the story, newest first, in pages. Kinds and times have indexes; a search for text is limited in
-time."""
+"""Reads a part of the story, newest first, in pages. Kinds and times have indexes; a search for text has a time
+limit."""
 
 from __future__ import annotations
 

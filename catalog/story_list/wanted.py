@@ -76,7 +76,6 @@ def moment(typed: str) -> datetime | None:
 
 
 def written(at: datetime) -> str:
-    """A moment of UTC for an address, without escapes."""
     return at.isoformat().replace("+00:00", "Z")
 
 

@@ -1,8 +1,8 @@
-"""Words that say what they mean when they are pointed at, reached by Tab or tapped; without JavaScript they are links.
+"""Template tags that link words of the glossary to their meanings, where they first stand; `but` excludes users' names.
 
-{% explained %}<p>..</p>{% endexplained %}    every word of the glossary, where it stands first
+{% explained %}<p>..</p>{% endexplained %}    every word of the glossary
 {% explained "lease" %}..{% endexplained %}   this one only
-{% explained "fill" but=names %}..             not where a user's name has that word in it
+{% explained "fill" but=names %}..
 {{ text|markdown|explained_words }}
 """
 
@@ -40,12 +40,10 @@ def _forms(language: str) -> dict[str, str]:
 
 
 def meaning_of(term: str) -> str:
-    """The meaning of a term, in the reader's language."""
     return pgettext("glossary", _definitions()[term])
 
 
 def name_of(term: str) -> str:
-    """The term as the reader's language has it."""
     return pgettext("glossary", FORMS[term]).partition("|")[0]
 
 
@@ -82,8 +80,6 @@ def _explained(html: str, only: tuple[str, ...] = (), names: Iterable[str] = ())
 
 
 class Explained(template.Node):
-    """The block tag: its content, with links."""
-
     def __init__(self, content: template.NodeList, only: tuple[str, ...], names: Any = None) -> None:
         self.content, self.only, self.names = content, only, names
 

@@ -1,7 +1,4 @@
-"""The pieces that look the same on every page: icons, states, times.
-
-A state is shown by glyph, word and pattern, and only then by colour, so that nobody needs the colour.
-"""
+"""Template tags for icons, states and times. A state is shown by glyph, word and pattern, and only then by colour."""
 
 from __future__ import annotations
 
@@ -132,19 +129,16 @@ def state(name: str, filling: bool = False) -> SafeString:
 @register.simple_tag
 @functools.lru_cache(maxsize=256)
 def swatch(name: str) -> SafeString:
-    """The glyph of a state on its pattern."""
     return format_html('<span class="swatch pattern" data-state="{}">{}</span>', name, icon(GLYPHS[name]))
 
 
 @register.simple_tag
 def glyph(name: str) -> SafeString:
-    """The glyph of a state."""
     return icon(GLYPHS[name])
 
 
 @register.simple_tag
 def state_word(name: str) -> Any:
-    """A state in the reader's language."""
     return STATE_WORDS[name]
 
 
@@ -163,7 +157,6 @@ def outcome(status: str) -> SafeString:
 
 @register.filter
 def outcome_word(status: str) -> Any:
-    """The status of a change, in the reader's language."""
     return OUTCOMES[status][1]
 
 
@@ -253,7 +246,6 @@ def in_script(part: Any, name: str) -> SafeString:
 
 @register.filter
 def thousands(value: Any) -> str:
-    """12,345,678, as in the story, in commands and in the docs."""
     return "" if value is None else f"{int(value):,}"
 
 
@@ -266,8 +258,8 @@ def at_least(count: Mapping[str, Any]) -> str:
 
 @register.filter
 def arrows(text: str) -> str:
-    """A phrase of the core in the reader's language; where a state becomes another, with an arrow that no line ends at:
-    the terminal's is `->`."""
+    """A phrase of the core in the reader's language; a state's change has an arrow that no line ends at (the terminal's
+    is `->`)."""
     return STEP.sub("\\1\u00a0\u2192\u00a0", phrase(text))
 
 

@@ -1,4 +1,4 @@
-"""A descriptor in words: its elements, and the differences of two versions.
+"""A descriptor in words, and the differences of two versions:
 
 v6 -> v7     + index by_dest (dest): delete-only
              ~ column name: write-only -> public

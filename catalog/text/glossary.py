@@ -1,8 +1,4 @@
-"""Links words of the glossary in a text, each where it stands first.
-
-docs/reference/glossary.md      | lease | The right of a node's incarnation to use .. | L1 |
-<p>n1 renews its lease</p>  ->  <p>n1 renews its <a class="term" href="/glossary/#lease" ..>lease</a></p>
-"""
+"""Links words of the glossary (docs/reference/glossary.md) in HTML, each where it first stands."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -34,7 +30,7 @@ FORMS: Mapping[str, str] = {
 language are the translation of these."""
 
 COMMON_WORDS = frozenset({"absent"})
-"""Words that texts have in their plain meaning more often than in ours: explained only where a page says so."""
+"""Words that texts mostly use in their plain meaning: explained only where a page says so."""
 
 TAG = re.compile(r"(<[^>]*>)")
 LEFT_ALONE = ("a", "button", "code", "kbd", "label", "pre", "select", "summary", "svg", "textarea", "h1")
@@ -42,7 +38,7 @@ LEFT_ALONE = ("a", "button", "code", "kbd", "label", "pre", "select", "summary",
 OPENED = re.compile(rf"<(/?)({'|'.join(LEFT_ALONE)})\b")
 
 Link = Callable[[str, str], str]
-"""From a term and the form of it that stands in the text, to what stands there instead."""
+"""From a term and its form in the text to the replacement."""
 
 
 def definitions(page: str) -> dict[str, str]:

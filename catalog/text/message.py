@@ -1,9 +1,5 @@
-"""Sentences as values: an English template and its values; English and Chinese are two renderings.
-
-    Text("{node} leases {version}", {"node": "n1", "version": "v2"})
-
-A sentence for people is a `Text` where it arises. Templates are literals: a test finds them and their translations.
-"""
+"""Sentences as values: an English template and its values; English and Chinese are two renderings. Templates are
+literals: a test finds them and their translations."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +13,8 @@ Values = dict[str, "str | int | Text"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A sentence: `template` in English with `{names}`, and what they stand for: words, numbers, or texts themselves.
-    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"})) 'n1 leases v2'"""
+    """A sentence: `template` in English with `{names}`, and their values: words, numbers, or texts. `Text("{node}
+    leases {version}", {"node": "n1", "version": "v2"})` reads "n1 leases v2"."""
 
     template: str
     values: Mapping[str, "str | int | Text"] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 import re
 
 VALUE_CHARS_MAX = 60
-"""The characters of a value that an error shows. Values may have megabytes; errors are stored and sent to pages."""
+"""The characters of a value in an error: values may have megabytes, and errors are stored and sent to pages."""
 QUOTED = re.compile(rf'(?<=")(.{{{VALUE_CHARS_MAX}}}).+(?=")', re.DOTALL)
 UNBROKEN = re.compile(rf"(\S{{{VALUE_CHARS_MAX + 2}}})\S{{3,}}")
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[a-z]+|\d+")

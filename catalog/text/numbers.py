@@ -7,7 +7,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def whole_number(typed: str, *, digits_max: int) -> int | None:
-    """A whole number of at most `digits_max` ASCII digits, or None. `str.isdigit` takes all scripts' digits, and `int`
-    takes time with the square of the length."""
+    """A whole number of at most `digits_max` ASCII digits, or None. `str.isdigit` takes all scripts' digits; `int`
+    takes quadratic time."""
     is_one = typed.isascii() and typed.isdigit() and len(typed) <= digits_max
     return int(typed) if is_one else None

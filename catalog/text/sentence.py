@@ -1,9 +1,4 @@
-"""A line of a script, log or SQL error: an English string that keeps its template and values.
-
-    Sentence("{node} leases v{version}", node="n1", version=2)     == "n1 leases v2"
-
-Pages translate it by template and values (`catalog.text.message.Text`).
-"""
+"""A line of a script, log or SQL error: an English string that keeps its template and values for translation."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +19,8 @@ WORDS = frozenset((*STATES, *KINDS, *REQUESTS, *STATUSES))
 
 
 class Sentence(str):
-    """A sentence by its template and its values; a value may be a line itself. >>> Sentence("{node} leases
-    v{version}", node="n1", version=2).values["version"] 2"""
+    """A sentence by its template and its values, which may be lines themselves: `Sentence("{node} leases v{version}",
+    node="n1", version=2)` equals "n1 leases v2"."""
 
     __slots__ = ("template", "values")
     template: str

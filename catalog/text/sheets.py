@@ -6,6 +6,5 @@ BOM = "\ufeff"
 
 
 def cell(value: object) -> str:
-    """The value as a text, never a formula."""
     text = str(value)
     return f"'{text}" if text.startswith(FORMULAS) else text

@@ -1,5 +1,5 @@
-"""The name that was probably meant, by PostgreSQL's rule: the nearest, at most three letters away and half its length;
-none of several."""
+"""The name that was probably meant, by PostgreSQL's rule: the nearest, at most three letters and half its length
+away."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ NAMES_MAX = 2000
 
 
 def similar(name: str, known: Iterable[str]) -> str | None:
-    """The name that was probably meant; another case is nearest."""
+    """The nearest name; None of several that are equally near. Another case is nearest of all."""
     lowered = name.lower()
     nearest, found = LETTERS_MAX + 1, set[str]()
     for one, _ in zip((k for k in known if abs(len(k) - len(name)) <= LETTERS_MAX), range(NAMES_MAX), strict=False):

@@ -47,7 +47,6 @@ def _unsupported(what: str, detail: str | None = None) -> NotAnArray:
 
 
 def words_of(text: str) -> list[str | None]:
-    """The elements of an array literal. Raises `NotAnArray`."""
     return _Reading(text).elements()
 
 
@@ -221,7 +220,6 @@ def _without_trailing_space(word: str) -> str:
 
 
 def array_text(items: Sequence[Any], write: Callable[[Any], str]) -> str:
-    """An array as PostgreSQL shows it; `write` shows an element."""
     return "{" + ",".join("NULL" if item is None else _quoted(write(item)) for item in items) + "}"
 
 

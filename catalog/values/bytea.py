@@ -29,7 +29,6 @@ def read(text: str) -> bytes:
 
 
 def of_hex(digits: str) -> bytes:
-    """Raises `NoHex`."""
     if "\v" not in digits and "\f" not in digits:  # blanks to Python, and not to PostgreSQL
         try:
             return bytes.fromhex(digits)

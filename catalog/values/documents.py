@@ -1,9 +1,6 @@
-"""Values of json and jsonb.
-
-A json stays as written. Keys of a jsonb sort by length in bytes, then bytes; of equal keys the last counts; numbers
-keep their scale:
-
-    {"b":1, "aa":2.50, "b":1e2}      {"b": 100, "aa": 2.50}
+"""Values of json, kept as written, and jsonb: keys sorted by length in bytes, then bytes; the last of equal keys
+counts; numbers keep their scale: {"b":1, "aa":2.50, "b":1e2} is {"b": 100, "aa": 2.50}. Documents are at most
+`DEPTH_MAX` deep, since reading recurses.
 
 Jsonb is compared by bytes that sort as in PostgreSQL:
 
@@ -11,8 +8,6 @@ Jsonb is compared by bytes that sort as in PostgreSQL:
     10 .. 15    null, string, number, boolean, array, object        within arrays and objects
     string      UTF-8 · 00                 number    `numerics.key_of`: 1.0 and 1.00 are equal
     array       4 bytes of length, items   object    4 bytes of length, keys and values in turn
-
-Documents are at most `DEPTH_MAX` deep, since reading recurses, and their written numbers are limited in length.
 """
 
 import json
@@ -92,7 +87,6 @@ class Jsonb(str):
 
 
 def check(text: str) -> None:
-    """Raises `NotADocument`."""
     _read(text, lambda word: None, dict)
 
 

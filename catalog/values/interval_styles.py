@@ -14,7 +14,6 @@ from catalog.values.intervals import HOUR, MINUTE, MONTHS_PER_YEAR, SECOND, Inte
 
 
 def _cut(number: int, unit: int) -> tuple[int, int]:
-    """Whole units of a number, and the rest with its sign."""
     count = abs(number) // unit * (-1 if number < 0 else 1)
     return count, number - count * unit
 

@@ -1,9 +1,7 @@
-"""PostgreSQL's input forms of intervals (DecodeInterval, DecodeISO8601Interval).
+"""PostgreSQL's input forms of intervals (DecodeInterval, DecodeISO8601Interval). Fields are read from the last, so that
+units are known before numbers. Fractions of months become days, of days microseconds.
 
     1 day 2 hours    3 04:05:06    -1-2 +3 -4:05    @ 1.5 weeks ago    1y2mon    P1Y2M3DT4H5M6.7S    P1-2-3T4:5:6
-
-Fields are read from the last, so that units are known before numbers. Fractions of months are days, of days
-microseconds.
 """
 
 import re
@@ -82,8 +80,6 @@ def read_interval(text: str, last: str = "second") -> Interval:
 
 @dataclass(eq=False)
 class _Reader:
-    """The sums of what was read."""
-
     last: str
     months: int = 0
     days: int = 0

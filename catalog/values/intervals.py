@@ -83,7 +83,6 @@ def text_of(value: Interval) -> str:
 
 
 def clock_text(micros: int) -> str:
-    """Hours, minutes and seconds, without trailing zeros."""
     seconds, fraction = divmod(micros, SECOND)
     text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     return text + (f".{fraction:06d}".rstrip("0") if fraction else "")

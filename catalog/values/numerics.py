@@ -1,16 +1,13 @@
-"""Values of numeric: texts, precision, and bytes that sort as in PostgreSQL.
-
-A value is a `Decimal` with an exponent of at most 0: minus its scale, which PostgreSQL keeps. There is one zero of
-each scale, one NaN, and two infinities.
+"""Values of numeric: texts, precision, and bytes that sort as in PostgreSQL. A value is a `Decimal` whose exponent is
+minus its scale; there is one zero of each scale, one NaN, and two infinities.
 
     key      30            zero                   negatives have every byte behind the first one inverted
              40 e d d .. 00  the exponent of the first digit, two digits a byte, an end: 12.5 is 40 8001 23 61 00
              10 20 30 40 50 60   -Infinity, negative, zero, positive, Infinity, NaN
     packed   two bytes of scale, then the key
 
-1.0 and 1.00 have one key. A digit is the hex digit one above it, so that no byte ends a key and PostgreSQL translates
-without a loop (`storage.sql_values`). More than `DIGITS_MAX` digits are refused (PostgreSQL: 131,072 before the
-point).
+1.0 and 1.00 have one key. A digit is stored as the hex digit above it: no byte ends a key, and PostgreSQL translates
+without a loop (`storage.sql_values`). More than `DIGITS_MAX` digits are refused (PostgreSQL: 131,072 before the point).
 """
 
 import re
@@ -111,7 +108,6 @@ def refuse_large(value: Decimal) -> None:
 
 
 def exponent_of(value: Decimal) -> int:
-    """The exponent, without a look at the digits."""
     exponent = CONTEXT.multiply(value, ZERO).as_tuple().exponent
     assert isinstance(exponent, int), value
     return exponent

@@ -1,8 +1,5 @@
-"""Values of time, up to 24:00:00, and the precision of times and timestamps. PostgreSQL counts timestamps from the
-year 2000 and rounds halves away from zero, so before that year to the earlier one.
-
-    timestamp(0)    1999-12-31 23:59:59.5 -> 23:59:59        2000-01-01 00:00:00.5 -> 00:00:01
-"""
+"""Values of time, up to 24:00:00, and the precision of times and timestamps. PostgreSQL counts timestamps from 2000 and
+rounds halves away from zero: timestamp(0) of 1999-12-31 23:59:59.5 is 23:59:59, of 2000-01-01 00:00:00.5 00:00:01."""
 
 import datetime as dt
 import re
@@ -45,7 +42,6 @@ def read(text: str) -> dt.timedelta | None:
 
 
 def has_form(text: str) -> bool:
-    """True for a text in that form."""
     return _ISO.fullmatch(text) is not None
 
 

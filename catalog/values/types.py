@@ -78,12 +78,10 @@ class SqlType(Enum):
 
     @property
     def typlen(self) -> int:
-        """Bytes of a binary value; -1 when they vary."""
         return _WIRE[self][1]
 
     @property
     def element(self) -> "SqlType | None":
-        """The type of an array's elements, or None."""
         return _ELEMENTS.get(self)
 
 
@@ -383,9 +381,9 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
 
 
 def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: int | None) -> bool:
-    """True when a column of type `to` takes every value of `of` with its stored bytes. text and varchar are stored
-    alike, as are whole numbers of all widths, and times of all precisions. A char has lost its blanks, which entries
-    of a text would keep: it changes to a longer char only. A numeric keeps its scale."""
+    """True when a column of type `to` takes every value of `of` with its stored bytes: text and varchar, whole numbers
+    of all widths, times of all precisions. A char only becomes a longer char, since entries of a text would keep its
+    blanks. A numeric keeps its scale."""
     if to in ARRAYS and of in ARRAYS:
         items = _ELEMENTS[to], _ELEMENTS[of]
         return not (to is not of and items[0] in WHOLE) and holds_as_stored(items[0], to_length, items[1], of_length)
