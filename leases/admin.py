@@ -1,5 +1,4 @@
-"""Leases and nodes for operators: leases are released or revoked, nodes drained; nothing is added or edited. Each
-action asks first and is logged. The console at /leases/ shows the same live."""
+"""Leases and nodes for operators: they release, revoke and drain, each action asked first and logged."""
 
 from __future__ import annotations
 
@@ -43,7 +42,6 @@ def seconds_from_now(moment: datetime | None) -> str:
 
 
 def holder_words(holder: Holder) -> str:
-    """A holder and its statement, in the reader's language."""
     words = _("session %(session)s of %(user)s") % {"session": holder.session, "user": holder.user}
     if holder.application:
         words += f" ({holder.application})"
@@ -66,7 +64,7 @@ class OfTable(admin.SimpleListFilter):
 
 
 class Leases(ChangeList):
-    """A page of leases with their holders, asked once for all nodes."""
+    """A page of leases. Their holders are read once for all nodes."""
 
     def _get_default_ordering(self) -> Any:
         return ORDER

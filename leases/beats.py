@@ -1,8 +1,4 @@
-"""A node's last two seconds, beat by beat, for reorganisations.
-
-at          10.00    10.25    10.50         statements per second: (67 - 41) / 0.5
-statements     41       55       67         slowest of each quarter of a second: by itself
-"""
+"""A node's last two seconds, beat by beat, for reorganisations."""
 
 import json
 from collections import deque
@@ -37,7 +33,6 @@ class Beats:
 
     @property
     def are_idle(self) -> bool:
-        """True when nothing has happened since the first."""
         return all(beat.statements == self.kept[-1].statements and not beat.running for beat in self.kept)
 
     def to_text(self) -> str:

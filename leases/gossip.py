@@ -1,11 +1,7 @@
-"""Gossip: news of a version, such as "table 7 now has version 4". It may be lost, late, doubled or overtaken, and
-changes only speed (L6): a listener keeps the highest version and asks the database.
+"""Gossip: news of a version, such as "table 7 now has version 4".
 
-    heard    -     3     3     4     4
-    news        3     2     4     4
-                new   old   new   old
-
-An operator who did something to a node's leases calls the node, which then looks at once.
+News may be lost, late, doubled or overtaken, and changes only speed (L6): a listener keeps the highest version and asks
+the database. An operator's action on a node's leases calls the node, which then looks at once.
 """
 
 from dataclasses import dataclass
@@ -35,7 +31,7 @@ class Look:
 
 
 def is_news(heard: int, version: int) -> bool:
-    """True if newer than what was heard before (0: nothing)."""
+    """True if newer than the highest version heard (0: none)."""
     return version > heard
 
 

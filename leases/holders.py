@@ -1,5 +1,4 @@
-"""Holders of a version: sessions whose transactions use it, reported by nodes once a second. Nothing depends on it,
-and no transaction reads it (T6). A frozen node's last report stays until its leases end."""
+"""Holders of a version: sessions whose transactions use it, reported once a second; no transaction reads it (T6)."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 REPORTED_MAX = 50
-"""Of one node: the oldest ones, which are those that somebody may wait for."""
+"""Of one node: the oldest, for which a change may wait."""
 STATEMENT_MAX = 200
 Json = dict[str, Any]
 

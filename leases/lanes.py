@@ -1,13 +1,4 @@
-"""The Cluster page's version lanes: for each table, which node uses which version.
-
-    flights      v6  by_dest write-only    v7  by_dest public        versions in use: 2
-    n1                                     [=========]
-    n2                                     [=========]
-    n3           [/ / until 12:04 / /]                               n3 is down: its lease still counts
-
-A table on which all nodes agree is one line; of many nodes only laggards have lanes. Counting seconds is left to
-browsers.
-"""
+"""The Cluster page's version lanes. Tables on which all nodes agree have one line; of many nodes only laggards show."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
 """The lease table: which node may use which version of which table until when (L1), as in seed 003.
 
-    leases_node             one row per node; a new incarnation for each start of its process
-    leases_lease            one row per (table, version, node, incarnation); the expiration is the database's time
-    leases_pastlease        an ended lease: left by a trigger when its row is deleted
-    leases_recordedsecond   a second of the cluster: written by the recorder
-
-Only the server functions of `migrations/lease_functions.sql` write the first two, in one statement of the client each,
-so no lock waits for a client (L3). `leases.recorder.trim` bounds the others.
+Only the server functions of `migrations/lease_functions.sql` write nodes and leases, in one statement of the client
+each, so no lock waits for a client (L3). A trigger keeps a deleted lease as a past one; `leases.recorder.trim` bounds
+those and the recorded seconds.
 """
 
 from django.db import models

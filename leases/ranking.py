@@ -1,9 +1,5 @@
-"""The order of leases for people: the one that decides first comes first.
-
-a change waits for it      the last to end comes first
-of an older version        a next change would wait for it; the last to end first
-of the newest version      blocks nothing; by table and node
-"""
+"""The order of leases for people: those that changes wait for, then older versions; of each the last to end is
+first."""
 
 from __future__ import annotations
 
@@ -44,7 +40,6 @@ def key(lease: LiveLease) -> LeaseKey:
 
 
 def deciding_first(leases: Iterable[Some], waited_for: Collection[LeaseKey] = ()) -> list[Some]:
-    """The leases in that order, given those that changes wait for."""
     return sorted(leases, key=lambda lease: place(lease, is_waited_for=key(lease) in waited_for))
 
 

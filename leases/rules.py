@@ -1,15 +1,8 @@
-"""Rules of leases: a node may use a version of a table until a moment.
+"""Rules of leases: a node may use a version of a table until a moment, and at most two versions are leased (L2).
 
-A node may run a statement only under a lease. At most two versions of a table are leased at once (L2), so the
-publisher waits here before it takes the next step:
-
-    version   1    2    3
-    leased    -    n1   n2      publish(4) waits for n1
-
-A lease ends when its node releases it, or at `expires_at` by the database's clock. A node counts the same span on its
-own monotonic clock from before it asked (L1), so it never believes in a lease longer than the database does:
-
-    asked ........ renew at half-way ........ stop serving | deadline <= expires_at
+So publishing v4 waits for the leases on v2. A lease ends when its node releases it, or at `expires_at` by the
+database's clock. A node counts the same span on its own monotonic clock from before it asked (L1), so it never believes
+in a lease longer than the database does.
 """
 
 from collections.abc import Collection, Iterable
@@ -58,7 +51,6 @@ class Hindrance:
 
     @property
     def until(self) -> float | None:
-        """The latest end of the leases; None when only locks block."""
         return max((lease.expires_at for lease in self.leases), default=None)
 
     @property
@@ -83,7 +75,6 @@ def live_leases(leases: Iterable[Lease], *, table: TableId, now: float) -> list[
 
 
 def versions_in_use(leases: Iterable[Lease], *, table: TableId, now: float) -> tuple[int, ...]:
-    """The versions that may be in use, oldest first."""
     return tuple(sorted({lease.version for lease in live_leases(leases, table=table, now=now)}))
 
 
@@ -141,9 +132,9 @@ def is_drained(
 
 
 def accepted_from(newest: int, coordination: Coordination) -> int:
-    """The oldest version that storages accept once `newest` is published: the fence. `lease`: the two live versions.
-    `hash` and `both`: the newest; a request of an older one is refused before it writes, reloads and retries, and
-    those in flight finish (requests.md)."""
+    """The oldest version that storages accept once `newest` is published: the fence. With leases alone the two live
+    versions. By hashes the newest: older requests are refused before they write, reload and retry; those in flight
+    finish."""
     return newest if coordination.is_strict else max(newest - 1, 1)
 
 
@@ -151,8 +142,8 @@ GRACE_S = 1.0
 
 
 def grace_s(coordination: Coordination, lease_s: float) -> float:
-    """Seconds that a transaction may block a change without a live lease on its version (L8). With `coordination` by
-    hashes alone it has the span of a lease, from its pin on."""
+    """Seconds that a transaction may block a change without a live lease on its version (L8). With hashes alone it has
+    the span of a lease, from its pin on."""
     return GRACE_S if coordination.has_leases else lease_s
 
 
@@ -182,7 +173,6 @@ def check_leasable(name: str, state: State, *, internal: bool = False) -> None:
 
 
 def may_acquire(state: State, *, internal: bool = False) -> bool:
-    """True if a node may lease a table in `state` (L13)."""
     return state is State.PUBLIC or (state is State.DELETE_ONLY and internal)
 
 
@@ -192,7 +182,6 @@ def local_deadline(*, asked_at: float, remaining_s: float) -> float:
 
 
 def renew_at(*, asked_at: float, deadline: float) -> float:
-    """When to begin renewing a lease (L5)."""
     return asked_at + (deadline - asked_at) * RENEW_AFTER_SHARE
 
 

@@ -57,7 +57,6 @@ def throughput(reported: Mapping[str, Sequence[Sample]]) -> Json:
 
 
 def minute(samples: Sequence[Sample]) -> list[Sample | None]:
-    """The samples of the last sixty seconds, oldest first."""
     newest = max((sample.at for sample in samples), default=0.0)
     seconds: list[Sample | None] = [None] * SECONDS
     for sample in samples:
@@ -93,7 +92,6 @@ def _node(name: str, seconds: Sequence[Sample | None], peak: float) -> Json:
 
 
 def _tenth(seconds: Sequence[Sample | None]) -> Json:
-    """Ten seconds: mean statements per second, worst p99."""
     there = [sample for sample in seconds if sample]
     slowest = [sample.p99_ms for sample in there if sample.p99_ms is not None]
     mean = sum(sample.statements_per_s for sample in there) / len(there) if there else None

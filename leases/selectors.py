@@ -98,13 +98,11 @@ def sessions_by_use(nodes: Collection[str]) -> dict[tuple[str, int, int], list[d
 
 
 def sessions_reported(node: Node) -> tuple[Holder, ...]:
-    """Sessions with open transactions on this node, as last reported."""
     incarnation, holders = read_holders([node.name]).get(node.name, (None, ()))
     return holders if incarnation == node.incarnation else ()
 
 
 def held_lease(lease_id: int) -> LeaseOn | None:
-    """One live lease with its holders, or None."""
     return next((lease for lease in held_leases() if lease.id == lease_id), None)
 
 

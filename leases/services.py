@@ -1,5 +1,4 @@
-"""Actions of operators and of the clock on leases and nodes: one transaction each, with its story. Nodes call the
-server functions directly. Lease rows come first, the story's counters last (L14)."""
+"""Actions of operators and of the clock on leases and nodes, one transaction each; the story's counters last (L14)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,5 @@
 """News of sandbox tables withheld from nodes for a lesson, for a short while.
 
-    withhold ── rows ──► heartbeats of these nodes do not tell of the table
-                    └──► its publisher sends no news; other nodes hear with their next heartbeat
-
 News is a hint (L6): the node learns of the newer version as it renews, and the publisher waits for its lease (L7).
 `migrations/withheld_news.sql` limits tables and time.
 """
@@ -31,7 +28,6 @@ def spread(table_id: int, nodes: Collection[str] | None = None) -> None:
 
 
 def is_withheld(table_id: int) -> bool:
-    """True if news of this table is withheld now."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT FROM leases_news_withheld_now w WHERE w.table_id = %s)", [table_id])
         return bool(cursor.fetchone()[0])

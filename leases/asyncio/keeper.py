@@ -1,12 +1,7 @@
-"""The asyncio shell of a node's lease machine.
-
-    callers ---- pin, unpin ---->  uses --->  machine  ---- Acquire, Release, Renew --->  PostgreSQL
-    Redis ------ news --------------------->  (pure)   <--- answers, heartbeats --------
-    clock ------ Tick --------------------->
+"""The asyncio shell of a node's lease machine (docs/architecture/leases.md).
 
 It prevents a node from serving under a lease that it does not have: each request has a time limit and an answer, and a
-failed renewal ends in `on_fatal` (L10). The machine's times are the event loop's monotonic clock. Pinning a version in
-use is a look-up: no step, no I/O, no await.
+failed renewal ends in `on_fatal` (L10). Its times are the event loop's monotonic clock.
 """
 
 import asyncio
@@ -59,8 +54,7 @@ REFUSALS: dict[vocabulary.Why, type[LeaseError]] = {
 
 class LeaseKeeper:
     """The leases of one incarnation of a node, as an async context after registration. `on_fatal(reason)` is called
-    once, when the node must exit with `FATAL_EXIT_CODE`; `on_end(pin)` for each transaction that must end. Both run in
-    the event loop and must not block."""
+    once, when the node must exit; `on_end(pin)` for each transaction that must end. Neither may block."""
 
     def __init__(
         self,
@@ -98,7 +92,6 @@ class LeaseKeeper:
         await self.stop()
 
     async def start(self) -> None:
-        """Starts heartbeats and gossip. Leases come with pins."""
         self._loop = asyncio.get_running_loop()
         self._spawn(self._live())
         self._spawn(self._gossip())
@@ -128,11 +121,10 @@ class LeaseKeeper:
         return pin or await self._pin_by_machine(TableId(table_id), fresh, at_most)
 
     def leases_older(self, table_id: int) -> bool:
-        """True if this node uses an older version beside the newest."""
         return len(self._state.table(TableId(table_id)).held) > 1
 
     def pin_held(self, table_id: int) -> Pin | None:
-        """A pin without waiting, on a version in use; None: `pin` has to ask."""
+        """A pin on a version in use: a look-up without a step, I/O or await. None: `pin` has to ask."""
         if self._stopped_because is not None:
             raise NodeStopped(self._stopped_because)
         return self._uses.join(TableId(table_id), self._loop.time())
@@ -253,7 +245,6 @@ class LeaseKeeper:
             self._on_end(pin)
 
     def _die(self, reason: str) -> None:
-        """L10: ends the process, once."""
         if self._stopped_because is None:
             log.error("node %s incarnation %s stops serving: %s", self._node, self._incarnation, reason)
             self._stop_serving(reason)

@@ -1,7 +1,6 @@
 """The requests of a node's lease machine to the database.
 
-session "asking"   acquire, release     may wait for a publisher
-session "living"   renew, heartbeat     never waits: a renewal must not queue behind an acquisition
+Acquisitions and releases may wait for a publisher. So renewals and heartbeats have a session of their own.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """One database session of a node, reopened when lost, given up when it does not answer in time.
 
-In autocommit a request is one statement, one round trip (L3). A late request is not cancelled, since a frozen server
-would not answer that either: its socket is shut down. No session of a node listens, because PostgreSQL wakes all
-listeners at each notification.
+A late request is not cancelled, since a frozen server would not answer that either: its socket is shut down. No session
+of a node listens, because PostgreSQL wakes all listeners at each notification.
 """
 
 import asyncio
@@ -42,7 +41,7 @@ class Session:
         self._connection: psycopg.AsyncConnection[Row] | None = None
 
     async def run(self, query: str, params: Sequence[Any], *, tries_max: int) -> list[Row]:
-        """The statement's rows. Repeated on a new session when this one is lost, so it may run twice. Raises
+        """The statement's rows. It runs again on a new session when this one is lost, so it may run twice. Raises
         `Unreachable`, or psycopg's error for a refusal."""
         async with self._in_use:
             for _ in range(tries_max - 1):

@@ -1,9 +1,5 @@
 """One node's leases: a state machine, and the cheap half of a pin beside it.
 
-    caller ──> uses ──Pin, Unpin──> machine ──effects──> leases.asyncio ──> database, gossip
-                                       ^                       │
-                                       └───────events──────────┘
-
 machine      the machine: a state and an event give the next state and effects
 vocabulary   its events and effects
 holdings     its state, as frozen values

@@ -1,12 +1,4 @@
-"""The state of `leases.node.machine`, as frozen values.
-
-    NodeLeases ── tables ── TableLeases ── held         versions it may use, newest last
-                                        ├─ waiters      callers without a version yet
-                                        ├─ acquisition  the one under way (L3)
-                                        └─ leaving      versions that are being released
-
-Times are on the node's monotonic clock, except `expires_at`.
-"""
+"""The state of `leases.node.machine`, as frozen values. Times are the node's monotonic clock, except `expires_at`."""
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
@@ -20,10 +12,10 @@ from leases.gossip import is_news
 from leases.node.vocabulary import Effect, EndTransactions, RequestId
 
 RETRY_S = 0.2
-"""An acquisition for news, a renewal or a release that failed is tried again after this long."""
+"""A failed acquisition for news, renewal or release is tried again after this long."""
 
 TRIES_MAX = 5
-"""So often an acquisition for news and a release are tried; then the older lease just runs out."""
+"""An acquisition for news and a release are tried so often; then the older lease expires."""
 
 
 class Phase(Enum):
@@ -34,8 +26,8 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A lease on `version` of table `name`, used by the requests in `pins`. Or the version without a lease, which
-    never expires: its times are those of a transaction that begins at `asked_at`."""
+    """A lease on `version` of table `name`, used by the requests in `pins`. Or the version without a lease, which never
+    expires: its times are those of a transaction that begins at `asked_at`."""
 
     name: str
     version: int
@@ -59,8 +51,7 @@ class Holding:
         return not self.pins
 
     def span_at(self, now: float) -> tuple[float, float]:
-        """The end of a transaction that begins now, by the database's clock and the node's: the lease's end, or the
-        span without a lease."""
+        """The end of a transaction that begins now, by the database's clock and the node's."""
         later_s = 0.0 if self.is_leased else now - self.asked_at
         return self.expires_at + later_s, self.deadline + later_s
 
@@ -123,12 +114,10 @@ class TableLeases:
 
     @property
     def is_behind(self) -> bool:
-        """True when a newer version than the newest held is known."""
         return bool(self.held) and is_news(self.newest_version, self.heard)
 
     @property
     def looks_for_news(self) -> bool:
-        """Behind, without a request, and not given up."""
         return self.is_behind and self.acquisition is None and self.failures < TRIES_MAX
 
     @property

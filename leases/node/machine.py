@@ -1,26 +1,12 @@
-"""One node's leases: which version of which table it may use, as a function of its events.
+"""One node's leases, as a function of its events: `step` answers an event, then does the upkeep (`leases.node.upkeep`).
 
-    Pin ----> held and good? --yes--> Grant
-                 | no
-                 v
-              waiters --Acquire--> Acquired ------> Grant all who asked before it began
-                 ^                    |             the fresh ones who came later: again
-                 |                    v
-              News, Renewed --> a newer version: held    v3 (newest, kept at zero references)
-              tell of one       the older one goes:      v2 (released at its last Unpin)
-
-It keeps these rules:
-
-    L1   its deadlines are counted from before it asked
-    L3   one acquisition per table at a time; a caller that needs the freshest is not satisfied by one that began
-         before its call; all waiting callers get its failure
-    L4   the newest version is kept at zero references, an older one goes with its last
-    L5   renewals run in the background, well before expiry, one statement for all tables
-    L6   news makes it look at once, and only that
-    L10  what cannot be renewed is not served: transactions end, the process exits
-
-`step` answers an event, then does the upkeep (`leases.node.upkeep`). Older versions are never extended, and their
-users end with them; the newest version's expiry is fatal.
+L1   its deadlines are counted from before it asked
+L3   one acquisition per table at a time; a caller that needs the freshest is not satisfied by one that began
+     before its call; all waiting callers get its failure
+L4   the newest version is kept at zero references, an older one is released with its last
+L5   renewals run in the background, well before expiry, one statement for all tables; older versions never get one
+L6   news makes it look at once, and only that
+L10  without a renewal it stops serving: transactions end, the process exits
 """
 
 from collections.abc import Iterable
@@ -130,7 +116,6 @@ def _grant(
     requests: Iterable[vocabulary.RequestId],
     of: holdings.Holding | None = None,
 ) -> holdings.TableStep:
-    """All `requests` use this version, or the newest held."""
     granted = of or leases.newest
     assert granted is not None, "a grant needs a lease"
     asked = tuple(requests)

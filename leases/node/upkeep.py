@@ -1,10 +1,6 @@
-"""Upkeep of a node's leases after every event, whatever it was.
+"""Upkeep of a node's leases after every event, whatever it was: expire, release, acquire, renew.
 
-newest version, not renewed in time   stop serving, end all, exit (L10)
-older version, expired                its users end, it is forgotten (L5)
-older version, idle                   release (L4); every idle one when draining; one without a lease: forget
-a caller waits, or news came          acquire, one at a time (L3, L6)
-half of a newest lease is over        renew all in one statement (L5)
+A newest version that was not renewed in time ends the process (L10); an older one that expires ends its users (L5).
 """
 
 from collections.abc import Iterable
@@ -17,7 +13,6 @@ from leases.node import holdings, vocabulary
 
 
 def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:
-    """The state after all that is due at `now`, and the effects."""
     if state.phase is holdings.Phase.STOPPED:
         return state, ()
     fatal = _unrenewed(state, now)
@@ -45,7 +40,7 @@ def set_alarm(state: holdings.NodeLeases, effects: tuple[vocabulary.Effect, ...]
 
 
 def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
-    """True when some newest version could not be renewed in time (L10)."""
+    """The reason why a newest version could not be renewed in time (L10), or None."""
     for _, leases in state.tables:
         if now < leases.quiet_until:
             continue
@@ -60,7 +55,6 @@ def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
 
 
 def _stop(state: holdings.NodeLeases, reason: str) -> holdings.Step:
-    """Refuses callers, ends transactions, exits (L10)."""
     why = Sentence("node {node} stops: {why}", node=state.node, why=reason)
     refusals = (
         vocabulary.Refuse(waiter.request, table, vocabulary.Why.STOPPED, why)
@@ -86,7 +80,6 @@ def _keep_table(leases: holdings.TableLeases, table: TableId, now: float, *, dra
 
 
 def _expire(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
-    """An older version expires with its users (L5)."""
     effects: tuple[vocabulary.Effect, ...] = ()
     for held in leases.held:
         if now >= held.stop_at:

@@ -1,10 +1,7 @@
-"""Uses of versions within this process. A step of the machine copies its state, and statements are a thousand times as
-frequent as news, so all users of one version share one reference:
+"""Uses of versions within this process: all users of one version share one reference of the machine.
 
-    pin, unpin, pin, ..  -->  Use of users v7  -- one Pin, one Unpin -->  machine
-
-An idle use keeps its reference until the machine hears anything else (L4). An older version's goes with its last user.
-Uses change in place, which makes them cheap.
+A step of the machine copies its state, and statements are a thousand times as frequent as news; so uses change in
+place. An idle use keeps its reference until the machine hears anything else (L4).
 """
 
 from collections.abc import Iterable
@@ -58,7 +55,6 @@ class Pin:
 
     @property
     def expires_at_now(self) -> datetime:
-        """Its end with renewals (database time)."""
         return self.use.expires_at if self.use.held.is_leased else self.expires_at
 
     @property

@@ -1,9 +1,4 @@
-"""Events and effects of a node's lease machine. Each request has exactly one answer:
-
-    effect            answered by
-    Acquire           Acquired | AcquireFailed
-    Renew             Renewed | RenewFailed
-    Release           Released | ReleaseFailed
+"""Events and effects of a node's lease machine. Each request (Acquire, Renew, Release) has exactly one answer.
 
 `Grant` and `Refuse` answer a caller's `Pin`. `now` is the node's monotonic clock; `expires_at` is the database's,
 carried to `enter` and never compared.
@@ -25,8 +20,8 @@ RequestId = Hashable
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A transaction wants to use `table`; `fresh`: by a lease that begins after this call (L3); `at_most`: its
-    snapshot's newest version, which an older leased one serves (T3)."""
+    """A transaction wants `table`. `fresh`: by a lease that begins after this call (L3); `at_most`: its snapshot's
+    newest version, which an older leased one serves (T3)."""
 
     request: RequestId
     table: TableId
@@ -57,8 +52,8 @@ class Undrain:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The database granted `version` until `expires_at`, `remaining_s` from its answer. `name` is the table's in this
-    version. Without a lease (`coordination = 'hash'`) the span is that of a transaction."""
+    """The database granted `version` until `expires_at`, `remaining_s` from its answer. Without a lease (`coordination
+    = 'hash'`) the span is that of a transaction."""
 
     table: TableId
     version: int
@@ -100,8 +95,6 @@ class RenewOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """One outcome for each table."""
-
     outcomes: tuple[RenewOutcome, ...]
 
 

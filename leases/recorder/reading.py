@@ -23,18 +23,18 @@ VERSIONS_MAX = 40
 EVENTS_LOOKED_AT = 5000
 MARKS_MAX = 200
 REST_S = LEAD_S
-"""So long after the last thing that happened the picture of a table at rest ends."""
+"""The picture of a table at rest ends this long after its last event."""
 TICK_S = 2.0
-"""Where nothing else happens, time itself moves a picture so often."""
+"""Time alone moves a picture this often."""
 FALLS_SOUGHT_S = 3600.0
-"""A node that fell so long before a window, and did not come back, is known to be down in it."""
+"""A node that fell within this long before a window, and did not come back, is known to be down in it."""
 
 
 def read_facts(
     tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float, goes_on: bool = False
 ) -> Facts:
-    """The facts of these tables (id, name) since `start`, with the changes that moved them. The window ends now while
-    a change is under way, or statements run and it `goes_on`; else a little after the last event."""
+    """The facts of these tables (id, name) since `start`, with the changes that moved them. The window ends now while a
+    change is under way, or statements run and it `goes_on`; else a little after the last event."""
     now = database_clock_s()
     walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
     every = _marks({use.node for walk in walks for use in walk.uses}, start, now)
@@ -60,7 +60,6 @@ def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Wo
 
 
 def last_busy_second(since: float) -> float:
-    """The last recorded second with a statement, or `since`."""
     busy = RecordedSecond.objects.filter(at__gt=math.floor(since), at__lte=database_clock_s(), statements_per_s__gt=0)
     return float(max(busy.aggregate(last=Max("at"))["last"] or since, since))
 
@@ -129,7 +128,6 @@ def nodes_left_at(versions: Mapping[int, int], *, since: float) -> float | None:
 
 
 def read_seconds(start: float, end: float) -> tuple[Second, ...]:
-    """The recorded seconds of a window, without Redis."""
     rows = RecordedSecond.objects.filter(at__gte=math.ceil(start), at__lte=math.floor(end)).order_by("at")
     known = rows.values_list("at", "statements_per_s", "p50_ms", "p99_ms")
     return tuple(Second(float(at), rate, p50_ms, p99_ms) for at, rate, p50_ms, p99_ms in known)

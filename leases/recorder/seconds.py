@@ -1,5 +1,4 @@
-"""Records the cluster's seconds from the nodes' samples in Redis, which keeps their last minute. A second is written
-again when more nodes have reported it."""
+"""Records the cluster's seconds from Redis. A second is written again when more nodes have reported it."""
 
 from django.db import connection, transaction
 
@@ -10,7 +9,7 @@ from leases.staircase.facts import Second
 from leases.staircase.seconds import AHEAD_S, seconds_of
 
 AGAIN_S = 5
-"""So many of the recorded seconds may not be whole yet."""
+"""The last recorded seconds that may not be whole yet."""
 NEWEST = """
     SELECT coalesce(max(at), 0) FROM leases_recordedsecond WHERE at <= extract(epoch FROM clock_timestamp()) + %s
 """
@@ -28,7 +27,6 @@ def reported_seconds() -> dict[Second, int]:
 
 
 def record_seconds() -> int:
-    """Writes new seconds; returns their number."""
     reported = reported_seconds()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")

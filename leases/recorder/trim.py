@@ -1,4 +1,4 @@
-"""Trims seconds and past leases; changes keep their own part."""
+"""Trims seconds and past leases by age and number, and seconds of the future; changes keep their own part."""
 
 from django.db import connection
 
@@ -19,7 +19,6 @@ TRIM_PAST = """
 
 
 def trim() -> None:
-    """Deletes seconds and past leases that are too old or too many, and seconds of the future."""
     with connection.cursor() as cursor:
         cursor.execute(TRIM_SECONDS, [SECONDS_KEPT_S, AHEAD_S])
         cursor.execute(TRIM_PAST, [PAST_KEPT, PAST_KEPT_S])

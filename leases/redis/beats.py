@@ -1,5 +1,4 @@
-"""Beats of nodes in Redis, four times a second while there is something to do. Without Redis reorganisations go by the
-database."""
+"""Beats of nodes in Redis, four times a second while there is work. Without Redis reorganisations ask the database."""
 
 import logging
 import math
@@ -21,7 +20,6 @@ REDIS_S_MAX = 0.2
 
 
 async def publish(client: redis_asyncio.Redis, node: str, beats: Beats) -> None:
-    """Sends them without waiting."""
     try:
         await client.set(_key(node), beats.to_text(), px=math.ceil(1000 * GONE_AFTER_S))
     except (RedisError, OSError) as error:

@@ -1,5 +1,4 @@
-"""News of versions over Redis pub/sub (L6). After each subscription the listener says `Missed`, and its keeper asks
-the database."""
+"""News of versions over Redis pub/sub (L6). After each subscription comes `Missed`: the keeper asks the database."""
 
 import asyncio
 import logging
@@ -36,7 +35,6 @@ class Missed:
 
 
 def publish_news(table_id: int, version: int) -> bool:
-    """Sends a table's new version. False: Redis is away."""
     return _publish(News(TableId(table_id), version))
 
 

@@ -1,5 +1,4 @@
-"""A node's last minute and lease holders in Redis, sent each second, dropped soon after the node ends. Nothing depends
-on it."""
+"""A node's last minute and lease holders in Redis, sent each second, dropped soon after the node ends."""
 
 import logging
 import math
@@ -26,7 +25,6 @@ REDIS_S_MAX = 0.5
 
 
 def open_client(url: str) -> redis_asyncio.Redis:
-    """A client for `publish`."""
     return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
 
 

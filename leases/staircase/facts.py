@@ -1,11 +1,4 @@
-"""A window of time as values, kept as JSON with its change. Times are seconds since 1970 on the database's clock.
-
-Use       n1 leased v7 of a table from 3.1 to 9.4, and released it
-Version   v7 was published at 3.0; in it the index is write-only
-Mark      n2 was killed at 5.0
-Second    the second that ended at 4: 400 statements, p99 9 ms
-Work      change 12 moved tables from 2.9 to 9.5
-"""
+"""A window of time as values, kept as JSON with its change. Times are seconds since 1970 on the database's clock."""
 
 from __future__ import annotations
 
@@ -59,7 +52,6 @@ class Mark:
     table_id: int | None = None
 
     def concerns(self, table_ids: Container[int]) -> bool:
-        """True of marks in the lanes of these tables."""
         return self.table_id is None or self.table_id in table_ids
 
 
@@ -135,8 +127,8 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A window of time. `is_live`: it grows. `is_partial`: it was read late. `calm_since`: no earlier change moved
-    from then on."""
+    """A window of time. `is_live`: it grows. `is_partial`: it was read late. `calm_since`: no earlier change moved from
+    then on."""
 
     start: float
     end: float
@@ -249,7 +241,6 @@ def from_json(kept: Mapping[str, Any]) -> Facts:
 
 
 def thinned(seconds: Sequence[Second], most: int = SECONDS_MAX) -> tuple[Second, ...]:
-    """About `most` seconds, each for several neighbours, with mean and worst p99."""
     each = -(-len(seconds) // most) or 1
     return tuple(together(seconds[at : at + each]) for at in range(0, len(seconds), each))
 

@@ -23,13 +23,11 @@ class Look(NamedTuple):
 
 
 def looks(walk: Walk) -> dict[int, Look]:
-    """For each version its phase, and the element with that state."""
     of = drawn((version.phase, version.moving) for version in walk.versions)
     return {version.version: Look(version.phase, name) for version, name in zip(walk.versions, of, strict=True)}
 
 
 def uses_by_node(walk: Walk) -> dict[str, list[Use]]:
-    """The uses of shown versions, by node, in order."""
     known = {version.version for version in walk.versions}
     found: dict[str, list[Use]] = {}
     for use in sorted(walk.uses, key=lambda use: (use.began, use.version)):
@@ -39,8 +37,7 @@ def uses_by_node(walk: Walk) -> dict[str, list[Use]]:
 
 
 def nodes_shown(walk: Walk, facts: Facts) -> list[str]:
-    """The nodes with a lane: all, or of many those that used a version longest after the next one was published, and
-    those that were down."""
+    """The nodes with a lane: all, or of many the last to leave a version, and those that were down."""
     by_node = uses_by_node(walk)
     if len(by_node) <= LANES_MAX:
         return sorted(by_node)
@@ -88,7 +85,6 @@ def falls(marks: Iterable[Mark], end: float) -> dict[str, list[tuple[float, floa
 
 
 def most_at_once(uses: Sequence[Use]) -> int:
-    """The most versions in use at one time (L2 allows two)."""
     edges = sorted(
         [(use.began, 1, use.version) for use in uses]
         + [(use.ended, 0, use.version) for use in uses if use.ended is not None]

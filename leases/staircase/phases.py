@@ -1,8 +1,5 @@
 """The one state in which each version of a table is drawn: that of the element that has furthest to go.
 
-    v6 absent    v7 delete-only    v8 write-only     v9 public     CREATE INDEX
-    v9 public    v10 write-only    v11 delete-only   v12 absent    DROP INDEX
-
 A version at rest shows the outcome of the change that ended with it, or else how the next change finds its elements.
 """
 
@@ -24,7 +21,6 @@ Name = tuple[str, int]
 
 
 def phases(bodies: Sequence[Descriptor]) -> list[str]:
-    """The state of each of these versions, oldest first."""
     states = [_states(body) for body in bodies]
     moving = [moving_elements(body) for body in bodies]
     at_rest = [body.state is State.PUBLIC and not elements for body, elements in zip(bodies, moving, strict=True)]
@@ -41,7 +37,6 @@ def phases(bodies: Sequence[Descriptor]) -> list[str]:
 
 
 def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
-    """The state of a version in which elements move, or the table itself."""
     if table_state != State.PUBLIC.value:
         return table_state
     states = {element["state"] for element in moving}
@@ -49,8 +44,7 @@ def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
 
 
 def drawn(versions: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
-    """The name of each version's element with its phase, given phase and moving elements; empty where only one moves,
-    and at rest."""
+    """The name of each version's element with its phase; empty where only one moves, and at rest."""
     shown = list(versions)
     names = {_name(element) for _, moving in shown for element in moving}
     return [_name_drawn(phase, moving) if len(names) > 1 else "" for phase, moving in shown]

@@ -17,7 +17,6 @@ HEARTBEAT_LATE_S = 5.0
 
 
 def picture(facts: Facts) -> Json:
-    """The window as the page states it."""
     everybody = facts.walks
     facts = replace(
         facts, marks=news_only(facts.marks), walks=tuple(without_passing_jobs(w, facts.end) for w in everybody)
@@ -102,7 +101,6 @@ def _way(walk: Walk) -> Json:
 
 
 def _twin(walk: Walk, shown: Sequence[str]) -> Json:
-    """The lanes as a table: nodes by versions."""
     by_node = uses_by_node(walk)
     return {
         "versions": [asdict(one) | {"published_at": iso(one.published_at)} for one in walk.versions],

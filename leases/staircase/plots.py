@@ -84,7 +84,6 @@ def _with_clients(seconds: Sequence[Second]) -> list[Second]:
 
 
 def rows(seconds: Sequence[Second]) -> list[Second]:
-    """The table twin: a few rows of several seconds."""
     each = -(-len(seconds) // TWIN_ROWS) or 1
     return [together(seconds[at : at + each]) for at in range(0, len(seconds), each)]
 

@@ -1,5 +1,4 @@
-"""The seconds of a cluster, from the samples of its nodes. At each whole second every node counts with its newest
-sample, unless too old or by a clock that is far off."""
+"""The cluster's seconds: every node counts with its newest sample, unless too old or by a clock that is far off."""
 
 from __future__ import annotations
 

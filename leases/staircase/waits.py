@@ -1,10 +1,6 @@
 """The wait of a step for nodes: until the last use of an older version has ended.
 
-    published v7  |=======================|
-    n1 on v6      |==|
-    n2 on v6      |=========|                 the nodes' part of the wait; the rest is the database's or a transaction's
-
-Steps of a change and lanes show the same wait.
+The rest of a step's wait is the database's or a transaction's. Steps of a change and lanes show the same wait.
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ LAG_S = 1.0
 
 
 def last_to_leave(uses: Iterable[Use], *, version: int, since: float) -> Use | None:
-    """The use of an older version than `version` that lasts longest after `since`."""
     older = [use for use in uses if use.version < version and use.lasts(since)]
     return max(older, key=lambda use: (use.ended is None, use.ended or 0.0), default=None)
 

@@ -55,7 +55,6 @@ def outcome_word(status: str) -> str:
 
 @register.filter
 def time_of_day(moment: str) -> str:
-    """A moment to the millisecond, UTC."""
     return datetime.fromisoformat(moment).astimezone(UTC).isoformat(timespec="milliseconds")[11:23]
 
 

@@ -1,4 +1,4 @@
-"""`manage.py nodes [--json]`: the nodes, where they listen, what they lease, and what waits there for too long."""
+"""`manage.py nodes [--json]`: the nodes, where they listen, their leases, and waits that last longer than a lease."""
 
 import json
 from typing import Any
@@ -40,7 +40,6 @@ def as_json(nodes: list[selectors.NodeWithLeases]) -> str:
 
 
 def waits_of(nodes: list[str]) -> dict[str, dict[str, float]]:
-    """Statements and transactions that last longer than a lease, by node."""
     newest = {node: samples[0] for node, samples in read_all(nodes).items()}
     found = {node: (one.long_waits, one.longest_wait_s) for node, one in newest.items()}
     return {node: dict(zip(("long", "longest_s"), found.get(node, (0, 0.0)), strict=True)) for node in nodes}
