@@ -64,8 +64,6 @@ class OfTable(admin.SimpleListFilter):
 
 
 class Leases(ChangeList):
-    """A page of leases. Their holders are read once for all nodes."""
-
     def _get_default_ordering(self) -> Any:
         return ORDER
 

@@ -1,8 +1,6 @@
-"""Gossip: news of a version, such as "table 7 now has version 4".
-
-News may be lost, late, doubled or overtaken, and changes only speed (L6): a listener keeps the highest version and asks
-the database. An operator's action on a node's leases calls the node, which then looks at once.
-"""
+"""Gossip: news of a version, such as "table 7 now has version 4". News may be lost, late, doubled or overtaken, and
+changes only speed (L6): a listener keeps the highest version and asks the database. An operator's action on a node's
+leases calls the node, which then looks at once."""
 
 from dataclasses import dataclass
 

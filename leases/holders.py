@@ -35,7 +35,6 @@ class MalformedHolders(ValueError):
 
 
 def shown(statement: str) -> str:
-    """A statement in one line, without control characters, cut."""
     line = " ".join("".join(c if c.isprintable() else " " for c in statement[: 2 * STATEMENT_MAX]).split())
     return line if len(line) <= STATEMENT_MAX else f"{line[:STATEMENT_MAX]} .."
 
@@ -58,7 +57,6 @@ def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
 def of_lease(
     reported: Mapping[str, tuple[int, Sequence[Holder]]], *, node: str, incarnation: int, table_id: int, version: int
 ) -> tuple[Holder, ...]:
-    """Holders of one lease, as its node's incarnation reported them."""
     known, holders = reported.get(node, (0, ()))
     if known != incarnation:
         return ()

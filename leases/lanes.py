@@ -14,7 +14,6 @@ Json = dict[str, Any]
 
 
 def lanes(snapshot: Mapping[str, Any]) -> Json:
-    """Nodes, tables in motion with lanes, and tables at rest."""
     nodes = node_lines(snapshot["nodes"])
     there = {node["name"] for node in nodes}
     lines = [node for node in snapshot["nodes"] if node["name"] in there]

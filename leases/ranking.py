@@ -12,8 +12,6 @@ Place = tuple[int, float, str, int, str, int]
 
 
 class LiveLease(Protocol):
-    """A live lease, and the newest version of its table."""
-
     @property
     def table_id(self) -> int: ...
     @property

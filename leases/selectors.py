@@ -41,8 +41,6 @@ class LeaseOn:
 
 @dataclass(frozen=True, slots=True)
 class NodeWithLeases:
-    """A node as last seen, and its live leases."""
-
     name: str
     incarnation: int
     host: str
@@ -88,7 +86,6 @@ def holders_of(lease: LeaseOn | Lease, reported: Mapping[str, tuple[int, tuple[H
 
 
 def sessions_by_use(nodes: Collection[str]) -> dict[tuple[str, int, int], list[dict[str, Any]]]:
-    """Sessions by node, table and version, as last reported."""
     reported = read_holders(nodes)
     found: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
     for name, incarnation in Node.objects.filter(name__in=reported).values_list("name", "incarnation"):

@@ -55,8 +55,6 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """A revoked lease, and the number of sessions ended."""
-
     version: int
     sessions_ended: int
 

@@ -1,8 +1,6 @@
-"""News of sandbox tables withheld from nodes for a lesson, for a short while.
-
-News is a hint (L6): the node learns of the newer version as it renews, and the publisher waits for its lease (L7).
-`migrations/withheld_news.sql` limits tables and time.
-"""
+"""News of sandbox tables withheld from nodes for a lesson, for a short while. News is a hint (L6): the node learns of
+the newer version as it renews, and the publisher waits for its lease (L7). `migrations/withheld_news.sql` limits tables
+and time."""
 
 from collections.abc import Collection
 from datetime import timedelta

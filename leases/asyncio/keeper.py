@@ -1,8 +1,6 @@
-"""The asyncio shell of a node's lease machine (docs/architecture/leases.md).
-
-It prevents a node from serving under a lease that it does not have: each request has a time limit and an answer, and a
-failed renewal ends in `on_fatal` (L10). Its times are the event loop's monotonic clock.
-"""
+"""The asyncio shell of a node's lease machine (docs/architecture/leases.md). It prevents a node from serving under a
+lease that it does not have: each request has a time limit and an answer, and a failed renewal ends in `on_fatal` (L10).
+Its times are the event loop's monotonic clock."""
 
 import asyncio
 import itertools
@@ -163,7 +161,6 @@ class LeaseKeeper:
     # The machine
 
     def _feed(self, event: vocabulary.Event) -> None:
-        """One step for each event; events of callbacks come after."""
         self._inbox.append(event)
         if self._is_stepping:
             return

@@ -1,7 +1,5 @@
-"""The requests of a node's lease machine to the database.
-
-Acquisitions and releases may wait for a publisher. So renewals and heartbeats have a session of their own.
-"""
+"""The requests of a node's lease machine to the database. Acquisitions and releases may wait for a publisher. So
+renewals and heartbeats have a session of their own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

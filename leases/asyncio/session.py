@@ -1,8 +1,6 @@
-"""One database session of a node, reopened when lost, given up when it does not answer in time.
-
-A late request is not cancelled, since a frozen server would not answer that either: its socket is shut down. No session
-of a node listens, because PostgreSQL wakes all listeners at each notification.
-"""
+"""One database session of a node, reopened when lost, given up when it does not answer in time. A late request is not
+cancelled, since a frozen server would not answer that either: its socket is shut down. No session of a node listens,
+because PostgreSQL wakes all listeners at each notification."""
 
 import asyncio
 import logging
@@ -27,8 +25,6 @@ class Unreachable(Exception):
 
 
 class Session:
-    """`run` makes one request at a time, in order."""
-
     def __init__(
         self,
         dsn: str,

@@ -164,7 +164,6 @@ TableStep = tuple[TableLeases, tuple[Effect, ...]]
 
 
 def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
-    """Replaces one table's leases; a table without any is forgotten."""
     leases, effects = change
     place = _place(state, table)
     before, after = state.tables[:place], state.tables[place + _is_at(state, place, table) :]

@@ -1,7 +1,5 @@
-"""Upkeep of a node's leases after every event, whatever it was: expire, release, acquire, renew.
-
-A newest version that was not renewed in time ends the process (L10); an older one that expires ends its users (L5).
-"""
+"""Upkeep of a node's leases after every event, whatever it was: expire, release, acquire, renew. A newest version that
+was not renewed in time ends the process (L10); an older one that expires ends its users (L5)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -123,7 +121,6 @@ def _look(leases: holdings.TableLeases, table: TableId, now: float, *, draining:
 
 
 def _renew_due(state: holdings.NodeLeases, now: float) -> holdings.Step:
-    """One statement for all tables, as soon as one is due (L5)."""
     due_at = _renew_at(state)
     if state.renewing or due_at is None or now < due_at:
         return state, ()
@@ -136,7 +133,6 @@ def _renew_due(state: holdings.NodeLeases, now: float) -> holdings.Step:
 
 
 def _renew_at(state: holdings.NodeLeases) -> float | None:
-    """The next renewal: a retry, or the earliest of the newest versions'."""
     if state.renew_again_at is not None:
         return state.renew_again_at
     at = min((leases.renew_at for _, leases in state.tables), default=inf)

@@ -1,8 +1,6 @@
-"""Uses of versions within this process: all users of one version share one reference of the machine.
-
-A step of the machine copies its state, and statements are a thousand times as frequent as news; so uses change in
-place. An idle use keeps its reference until the machine hears anything else (L4).
-"""
+"""Uses of versions within this process: all users of one version share one reference of the machine. A step of the
+machine copies its state, and statements are a thousand times as frequent as news; so uses change in place. An idle use
+keeps its reference until the machine hears anything else (L4)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,8 +14,6 @@ from leases.node.vocabulary import RequestId
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One version of a table as stored."""
-
     descriptor: Descriptor
     schema_hash: str
     sharding_hash: str

@@ -1,8 +1,6 @@
-"""Events and effects of a node's lease machine. Each request (Acquire, Renew, Release) has exactly one answer.
-
-`Grant` and `Refuse` answer a caller's `Pin`. `now` is the node's monotonic clock; `expires_at` is the database's,
-carried to `enter` and never compared.
-"""
+"""Events and effects of a node's lease machine. Each request (Acquire, Renew, Release) has exactly one answer. `Grant`
+and `Refuse` answer a caller's `Pin`. `now` is the node's monotonic clock; `expires_at` is the database's, carried to
+`enter` and never compared."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -171,8 +169,6 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Renew:
-    """Extend the leases on these tables, in one statement."""
-
     tables: tuple[TableId, ...]
 
 
@@ -194,8 +190,6 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """No lease, and why."""
-
     request: RequestId
     table: TableId
     why: Why

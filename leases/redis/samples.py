@@ -72,7 +72,6 @@ def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
 
 
 def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...]]]:
-    """Incarnation and holders by node; empty without Redis."""
     names = sorted(set(nodes))
     if not names:
         return {}
@@ -85,7 +84,6 @@ def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...
 
 
 def read_totals(nodes: Iterable[str]) -> dict[str, Totals]:
-    """The counts of each of these nodes; empty without Redis."""
     names = sorted(set(nodes))
     if not names:
         return {}

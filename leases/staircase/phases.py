@@ -1,7 +1,5 @@
-"""The one state in which each version of a table is drawn: that of the element that has furthest to go.
-
-A version at rest shows the outcome of the change that ended with it, or else how the next change finds its elements.
-"""
+"""The one state in which each version of a table is drawn: that of the element that has furthest to go. A version at
+rest shows the outcome of the change that ended with it, or else how the next change finds its elements."""
 
 from __future__ import annotations
 

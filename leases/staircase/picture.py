@@ -62,7 +62,6 @@ def _explains(fall: Mark, silence: Mark) -> bool:
 
 
 def _table(walk: Walk, every: Walk, facts: Facts) -> Json:
-    """A table's lanes in words; sums are of `every` node."""
     return {
         "id": walk.table_id,
         "name": walk.name,
@@ -73,7 +72,6 @@ def _table(walk: Walk, every: Walk, facts: Facts) -> Json:
 
 
 def _summary(walk: Walk, facts: Facts) -> Json:
-    """The lanes in a sentence: versions at once, and the longest wait."""
     end = facts.end
     waits = []
     for _, newer in pairwise(walk.versions):

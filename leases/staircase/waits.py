@@ -1,7 +1,5 @@
-"""The wait of a step for nodes: until the last use of an older version has ended.
-
-The rest of a step's wait is the database's or a transaction's. Steps of a change and lanes show the same wait.
-"""
+"""The wait of a step for nodes: until the last use of an older version has ended. The rest of a step's wait is the
+database's or a transaction's. Steps of a change and lanes show the same wait."""
 
 from __future__ import annotations
 
