@@ -1,12 +1,6 @@
-"""The Celery application: four queues, no result backend, and a timetable to which each app adds its own.
-
-    default       drives changes: each holds a thread for its life     worker
-    maintenance   expires leases, watches nodes, finds stuck changes   maintenance
-    spark         reorganisation and data jobs, one warm SparkSession  spark
-    lab           proofs: pure computing, beside everything else       lab
-
-Tasks may run twice, so a message is acknowledged when its task is done. Regular tasks are in an app's `tasks.BEAT`.
-"""
+"""The Celery application: four queues, no result backend, and a timetable to which each app adds its own. A change's
+driver holds a thread of its worker for its life, so expirations and watching have a queue of their own. Tasks may run
+twice: a message is acknowledged when its task is done. Regular tasks are in an app's `tasks.BEAT`."""
 
 import os
 import warnings

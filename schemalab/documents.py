@@ -1,11 +1,5 @@
-"""The documentation as pages, and the files of the code that it names.
-
-    /docs/                          its pages by folder
-    /docs/reference/protocol.md     one of them; paths are those of the clone, so its own links work
-    /source/leases/rules.py         a file of the code, with numbers of lines
-
-No sign-in is needed. Other folders and kinds of files are not served.
-"""
+"""The documentation as pages, and the files of the code that it names, without sign-in. Paths are those of the clone,
+so its own links work. Other folders and kinds of files are not served."""
 
 import re
 from itertools import pairwise

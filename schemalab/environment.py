@@ -1,10 +1,6 @@
-"""All settings: `SETTINGS` has each environment variable with default, meaning and parser.
-
-    the process's environment  >  the file .env  >  $SCHEMALAB_HOME/up.env (what a running `manage.py up` has chosen)
-
-An invalid value is refused with the name and the allowed values. Contradictions are system checks
-(`schemalab/checks.py`).
-"""
+"""All settings: `SETTINGS` has each environment variable with default, meaning and parser. The process's environment
+wins over the file .env, and that over $SCHEMALAB_HOME/up.env (what a running `up` has chosen). Contradictions are
+system checks (`schemalab/checks.py`)."""
 
 from __future__ import annotations
 
@@ -39,8 +35,6 @@ Parser = Callable[[str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One environment variable: default as text, and meaning."""
-
     name: str
     default: str
     parse: Parser

@@ -1,6 +1,5 @@
 """The import rule of pure modules, as a contract type for import-linter. A module is pure unless pyproject.toml names
-it as shell. Pure modules import the standard library, each other, and what the contract allows by name, also for
-types. `python -m schemalab.floors` prints the files of all pure modules for mypy."""
+it as shell. `python -m schemalab.floors` prints the files of all pure modules for mypy."""
 
 import sys
 import tomllib

@@ -16,7 +16,6 @@ from schemalab.supervisor.process_control import is_supervisor_away, processes_f
 
 
 def _nodes(back: str) -> dict[str, Any]:
-    """The database's nodes with the state and actions of their processes."""
     states = {process["name"]: process["state"] for process in processes_for_a_page()}
     return {
         "back": back,
@@ -35,7 +34,6 @@ def _nodes(back: str) -> dict[str, Any]:
 
 
 def _processes(_id: int) -> dict[str, Any]:
-    """The supervised processes, without finished ones."""
     states = dict(Node.objects.values_list("name", "state"))
     running = processes_for_a_page()
     return {
@@ -54,7 +52,6 @@ def _processes(_id: int) -> dict[str, Any]:
 
 
 def _remedy(_id: int) -> dict[str, Any]:
-    """The actions on the node or session that a change waits for."""
     holder = next(iter(awaited()), None)
     if holder is None:
         return {"node": None}

@@ -1,7 +1,5 @@
-"""The lab anywhere: the site's own chapters, stage and explorer, in a browser's Python, from a folder of static files.
-
-    shell page, never navigates ── worker: `site` ── Django answers ──┐
-        └─ frame: the site's pages ──► service worker ──► shell ◄─────┘
+"""The lab anywhere: the site's own chapters, stage and explorer, in a browser's Python, from a folder of static files
+(docs/architecture/anywhere.md).
 
 settings   Django's settings there: SQLite in memory, cookies for sessions, no cluster
 context    what requests and templates know of the place

@@ -20,6 +20,4 @@ class AuthConfig(AppConfig):
 
 
 class ContentTypesConfig(AppConfig):
-    """Its models alone."""
-
     name = "django.contrib.contenttypes"

@@ -17,5 +17,4 @@ def nobody_signs_in(respond: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 
 def anywhere(request: HttpRequest) -> dict[str, bool]:
-    """`is_anywhere`, which a cluster's pages do not have."""
     return {"is_anywhere": True}

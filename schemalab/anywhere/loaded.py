@@ -1,7 +1,5 @@
-"""The rule of a browser's imports: our packages, the standard library as WebAssembly has it, and few others.
-
-`python -m schemalab.anywhere.loaded` starts the site under this rule and opens its pages, natively: `make check`.
-"""
+"""The rule of a browser's imports: our packages, the standard library as WebAssembly has it, and few others. `python -m
+schemalab.anywhere.loaded` starts the site under it and opens its pages, natively: `make check`."""
 
 import importlib.abc
 import os
@@ -32,13 +30,13 @@ ABSENT = ("fcntl", "grp", "pwd", "resource", "syslog", "termios")
 """Modules of the standard library that WebAssembly has not."""
 
 NOT_OURS = ("schemalab.settings", "schemalab.celery", "changes.models", "leases.models", "nodes.models")
-"""Modules of ours that stand for a cluster: who needs one of them imports it where it is used."""
+"""Modules of ours that stand for a cluster: import them only where a cluster uses them."""
 
 PAGES = ("", "lab/", "lab/stage/", "lab/explorer/", "lab/own/", "lab/rollouts/", "lab/live/", "docs/")
 
 
 class OnlyWhatIsThere(importlib.abc.MetaPathFinder):
-    """Refuses, as a browser does, every module that is not there."""
+    """Refuses, as a browser does, every module that is absent there."""
 
     def __init__(self) -> None:
         self.refused: list[str] = []
@@ -53,7 +51,6 @@ class OnlyWhatIsThere(importlib.abc.MetaPathFinder):
 
 
 def may_load(module: str) -> bool:
-    """True for a module that a worker may load."""
     top = module.partition(".")[0]
     if module in NOT_OURS or top in ABSENT:
         return False

@@ -1,14 +1,8 @@
 """Writes the lab as a folder of static files: `make anywhere`.
 
-    index.html  shell.js  shell.css  worker.js  sw.js     the shell page and its workers (`web/`)
-    alone.js  404.html                                    without service workers; links before the first visit
-    first.en.html  first.zh-hans.html                     the first screen, shown while Python starts
-    site.files.xz                                         every module and file that the walk through all chapters uses
-    static/  py/                                          the site's own static files; Pyodide and libpg_query
-    *.gz                                                  what else is large, since static hosts compress nothing
-
-The walk runs here, under the imports that a browser has. Modules are compiled by Pyodide under Node, because compiling
-them in a browser takes longer than all the rest of its start.
+A walk through all chapters, under the imports that a browser has, finds the modules and files to pack. Pyodide compiles
+the modules under Node, because compiling them in a browser takes longer than all the rest of its start. Large files
+also lie there as .gz, since static hosts compress nothing.
 """
 
 from __future__ import annotations
@@ -77,7 +71,7 @@ UNUSED = (
     "webbrowser",
     "xmlrpc",
 )
-"""Modules of the standard library that stay at home: 1.3 MB, which no page of the lab loads."""
+"""Modules of the standard library that are left out: 1.3 MB, which no page of the lab loads."""
 
 DATA = (
     "lab/exercises/chapters",
@@ -178,7 +172,6 @@ def note_opened(event: str, values: tuple[Any, ...]) -> None:
 
 
 def write_packages(into: Path) -> None:
-    """Pyodide and PostgreSQL's parser, with their licences."""
     into.mkdir()
     for package in LOCK["packages"]:
         fetch(package, into)
@@ -207,7 +200,6 @@ def fetch(package: dict[str, Any], into: Path) -> None:
 
 
 def lay_out_site(site: Path) -> None:
-    """The site's modules and files, each at its place."""
     from lab.explorer import fingerprint
     from lab.sessions import session
 
@@ -220,7 +212,6 @@ def lay_out_site(site: Path) -> None:
 
 
 def lay_out_texts(site: Path) -> None:
-    """The templates and messages that these modules use."""
     modules = {path.relative_to(site): path.read_text(encoding="utf-8") for path in site.rglob("*.py")}
     elsewhere = (path for top in OURS for path in (ROOT / top).rglob("*.py") if path.relative_to(ROOT) not in modules)
     templates = {
@@ -243,7 +234,6 @@ def _lay(path: Path, content: bytes) -> None:
 
 
 def lay_out_library(archive: Path, into: Path) -> None:
-    """The modules of the standard library that a browser may need."""
     with zipfile.ZipFile(archive) as packed:
         for name in packed.namelist():
             if name.endswith(".py") and name.split("/")[0].removesuffix(".py") not in UNUSED:
@@ -282,7 +272,6 @@ def _laid_out(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _modules() -> Iterator[tuple[str, Path]]:
-    """Every module of ours and of the packages that was loaded."""
     for name, module in list(sys.modules.items()):
         top, file = name.partition(".")[0], getattr(module, "__file__", None)
         if top in (*OURS, *THEIRS, "google") and file and file.endswith(".py"):
@@ -338,10 +327,8 @@ def write_shell(into: Path) -> None:
 
 
 def _listed(into: Path, path: Path) -> dict[str, Any]:
-    """A file of the list. Static hosts compress nothing, so what is large lies there compressed.
-
-    A browser unpacks what a host declares as an encoding, and then compares the content: both hashes are right.
-    """
+    """A file of the list. A browser unpacks what a host declares as an encoding, then compares the content: both hashes
+    are right."""
     content = path.read_bytes()
     hashes = [content]
     is_compressed = path.suffix in COMPRESSED and len(content) > COMPRESS_FROM
@@ -356,7 +343,6 @@ def _listed(into: Path, path: Path) -> dict[str, Any]:
 
 
 def _words() -> dict[str, dict[str, str]]:
-    """The shell's own texts, in each language."""
     from django.utils import translation
 
     from schemalab.anywhere.words import WORDS

@@ -1,8 +1,5 @@
-"""PostgreSQL's parser where no C extension runs: libpg_query as WebAssembly, which the worker has loaded beside Python.
-
-In the folder this file is the package `postgast`. The parser's JSON becomes the same messages that the extension makes
-(`tests/anywhere/test_parser.py`). libpg_query has its deparser left out there: `texts` writes expressions.
-"""
+"""PostgreSQL's parser where no C extension runs: libpg_query as WebAssembly, in the folder as package `postgast`. Its
+JSON becomes the same messages that the extension makes (`tests/anywhere/test_parser.py`). It has no deparser there."""
 
 from __future__ import annotations
 
@@ -56,7 +53,6 @@ def scan(query: str) -> Any:
 
 
 def deparse(tree: Message) -> str:
-    """The text of a SELECT of one expression."""
     return texts.deparse(tree)
 
 

@@ -1,9 +1,5 @@
-"""Searches of the explorer in a worker of their own, so that pages open meanwhile and *Stop* can end it.
-
-    site: QUEUE.send_task, the next answer ──► shell ──► second worker: search ──progress, answer──► shell ──► site
-
-`search` needs neither a database nor the site's pages.
-"""
+"""Searches of the explorer in a worker of their own, so that pages open meanwhile and *Stop* can end it: it ends the
+worker. A search needs neither a database nor the site's pages."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ FAILED = {"verdict": "unknown", "why": to_json(Text("the search failed: the brow
 
 
 class Queue:
-    """Stands where Celery's application stands on a cluster: a message says only that a question waits."""
+    """Stands for Celery's application: a message says only that a question waits."""
 
     is_waiting = False
 
@@ -35,7 +31,7 @@ QUEUE = Queue()
 
 
 def search(asked: str, progressed: Callable[[str], object]) -> str:
-    """The answer to a question; question, progress and answer are JSON. The shell ends the worker to stop it."""
+    """The answer to a question; question, progress and answer are JSON."""
     from lab.explorer.spaces.search import Progress
     from lab.questions.answering import answer_of
 

@@ -1,7 +1,4 @@
-"""Django's settings in a browser. There is no cluster, nothing to sign in to, and nobody else.
-
-What both sites say alike stands in `schemalab.settings` too; a test compares the answers of both.
-"""
+"""Django's settings in a browser: no cluster, no sign-in. A test compares them with those of `schemalab.settings`."""
 
 from logging import LogRecord
 from pathlib import Path

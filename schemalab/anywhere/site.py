@@ -1,12 +1,5 @@
-"""The site in a browser's worker: Django answers requests in process, and all progress is one SQLite file.
-
-    site = Site(prefix="/course/")
-    site.answer("GET", "/course/lab/", b"", {"Accept-Language": "zh"})   an `Answer`
-    site.kept()                                                         bytes for IndexedDB, and for an export
-    site.take(kept)                                                     go on with them; with None, from the beginning
-
-A service worker's answers set no cookies, so the site keeps them, in its database: they travel with the file.
-"""
+"""The site in a browser's worker: Django answers requests in process, and all progress is one SQLite file. A service
+worker's answers set no cookies, so the site keeps them, in its database: they travel with the file."""
 
 from __future__ import annotations
 
@@ -36,7 +29,7 @@ OF_THE_PAGE = ("theme",)
 
 
 class NotKept(Exception):
-    """A file that no export of this site is."""
+    """A file that is not an export of this site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +40,7 @@ class Answer:
 
 
 class Site:
-    """One learner's site below `prefix`, such as "/course/", after `django.setup()`; one in a process.
-
-    Not for threads: requests come one after the other.
-    """
+    """One learner's site below `prefix`, such as "/course/", after `django.setup()`; one in a process and thread."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -148,7 +138,6 @@ class Site:
         self._written = connection.connection.total_changes
 
     def kept(self) -> bytes:
-        """All progress: the database as a file of SQLite."""
         return bytes(connection.connection.serialize())
 
     def news(self) -> bytes | None:
@@ -161,7 +150,7 @@ class Site:
 
 
 def is_kept(file: bytes) -> bool:
-    """True for a database with the tables of this version: an older one's answers are few, and made again."""
+    """True for a database with the tables of this version. An older one's few answers are made again."""
     if not file.startswith(FIRST_BYTES):
         return False
     with closing(sqlite3.connect(":memory:")) as other:

@@ -1,9 +1,5 @@
-"""Texts of expressions, from their parse trees: what the lab's schemas compute, written as libpg_query's deparser does.
-
-    SELECT a+b*c > 0   ──parse──► messages ──deparse──► SELECT (a + (b * c)) > 0
-
-Raises `PgQueryError` for every other expression (`parser`).
-"""
+"""Texts of expressions, from their parse trees, as libpg_query's deparser writes them: `a+b*c > 0` is `(a + (b * c)) >
+0`. It knows what the lab's schemas compute, and raises `PgQueryError` for every other expression (`parser`)."""
 
 from __future__ import annotations
 
@@ -56,7 +52,6 @@ TESTS = {
 
 
 def deparse(tree: Node) -> str:
-    """The text of a statement that only selects one expression."""
     select = tree.stmts[0].stmt.select_stmt if len(tree.stmts) == 1 else pb.SelectStmt()
     clauses = [field.name for field, _ in select.ListFields() if field.message_type]
     if clauses != ["target_list"] or len(select.target_list) != 1:
@@ -179,7 +174,6 @@ def _cast(node: Node) -> str:
 
 
 def _type(node: Node) -> str:
-    """The type's name, with its modifiers."""
     names = [one.string.sval for one in node.names]
     if (
         node.array_bounds

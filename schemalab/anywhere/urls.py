@@ -1,7 +1,4 @@
-"""The map of the site in a browser: the lab's pages, theme, language, and a sentence for all that needs a cluster.
-
-Addresses are those of a cluster, so that links work in both.
-"""
+"""The map of the site in a browser. Addresses are those of a cluster, so that links work in both."""
 
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView

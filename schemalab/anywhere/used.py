@@ -1,8 +1,6 @@
-"""Templates and messages that packed modules can show: the others are for pages of a cluster.
-
-A packed template is named by a packed module or template. A message is left out only if another file has it and no
-packed one does. A text that is put together as the site runs is in no file, so it stays.
-"""
+"""Templates and messages that packed modules can show: the others are for pages of a cluster. A message is left out
+only if another file has it and no packed one does. A text that is put together as the site runs is in no file, so it
+stays."""
 
 import ast
 import re
@@ -24,8 +22,6 @@ def templates(sources: Iterable[str], texts: Mapping[str, str]) -> set[str]:
 
 
 class Texts:
-    """The texts of some modules and templates."""
-
     def __init__(self, modules: Iterable[str], others: Iterable[str]) -> None:
         nodes = (node for module in modules for node in ast.walk(ast.parse(module)))
         self._constants = {str(node.value) for node in nodes if isinstance(node, ast.Constant)}

@@ -15,7 +15,6 @@ from lab.sessions.titles import title_of
 
 @require_GET
 def glossary(request: HttpRequest) -> HttpResponse:
-    """The words that pages explain where they use them."""
     return render(request, "glossary.html", {"section": "help", "terms": glossary_words()})
 
 
@@ -25,7 +24,6 @@ def needs_a_cluster(request: HttpRequest, **_: object) -> HttpResponse:
 
 
 def replays(request: HttpRequest) -> HttpResponse:
-    """The same, with replays that were recorded: those of the link's set-up, or all."""
     try:
         setup = decode(request.GET.get("s", "")).session.setup
     except (BadLink, BadSession):

@@ -1,9 +1,5 @@
-"""A walk through all chapters with answers of every sort: finds the modules that a browser needs.
-
-    no answer ──► what an answer looks like     wrong ──► outcome, remarks     right ──► the same, and what follows
-
-The same walk compares a browser's site with a cluster's (`tests/anywhere`).
-"""
+"""A walk through all chapters with right and wrong answers: finds the modules that a browser needs. The same walk
+compares a browser's site with a cluster's (`tests/anywhere`)."""
 
 from __future__ import annotations
 
@@ -67,11 +63,8 @@ Visit = Callable[[Request], Response]
 def walk(
     visit: Visit, search: Callable[[], object], screens: Collection[str] = ()
 ) -> Iterator[tuple[Request, Response]]:
-    """Every request of the walk with its response. `search` answers the question that waits.
-
-    `screens` are those to walk through, as "00-new-messenger/agreed-hour", after right answers alone to those before
-    them; all without.
-    """
+    """Every request of the walk with its response. `search` answers the question that waits. `screens` are those to
+    walk through, as "00-new-messenger/agreed-hour", after right answers alone to those before them; empty: all."""
     for address in (*PAGES, *(f"lab/own/?{urlencode({'statement': one})}" for one in EXAMPLES)):
         yield from _visited(visit, Request(address))
     for address, form in QUESTIONS.items():
@@ -132,7 +125,6 @@ def _answered(visit: Visit, search: Callable[[], object], here: str, form: FORM)
 
 
 def fields(screen: Screen) -> FORM:
-    """The right answer, as the screen's form sends it."""
     match screen.task:
         case Predict() as task:
             return _predicted(task, right_answer(task, screen.start))

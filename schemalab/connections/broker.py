@@ -1,5 +1,5 @@
-"""Waits for Redis: a worker keeps its tasks, and continues within a second of Redis's return. Left alone, kombu
-crashes a worker that holds a message when Redis dies, and pauses grow to half a minute."""
+"""Waits for Redis: a worker keeps its tasks, and continues within a second of Redis's return. Left alone, kombu crashes
+a worker that holds a message when Redis dies, and pauses grow to half a minute."""
 
 import logging
 from typing import Any
@@ -18,8 +18,6 @@ PAUSE_S_FIRST, PAUSE_S_MORE, PAUSE_S_MAX = 0.2, 0.2, 1.0
 
 
 class Channel(redis.Channel):
-    """Reports a lost connection as its users expect."""
-
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
         if self.connection.client is None:
             raise RedisConnectionError("this channel's connection to Redis is over")
@@ -31,8 +29,6 @@ class Transport(redis.Transport):
 
 
 class WaitingConsumer(Consumer):
-    """Reconnects without a limit."""
-
     def ensure_connected(self, conn: Any) -> Any:
         conn.ensure_connection(
             self._not_yet,

@@ -1,11 +1,6 @@
-"""Logs one line when PostgreSQL or Redis goes and one when it returns; failures in between are counted.
-
-    worker  | PostgreSQL does not answer (server closed the connection); what fails for that is not logged until it does
-    worker  | PostgreSQL answers again after 12 s; 34 messages about that left out
-
-The handler looks at a record's exception, and asks a lost service until it answers. A session that ended while its
-service is well is one line.
-"""
+"""Logs one line when PostgreSQL or Redis goes and one when it returns; failures in between are counted. The handler
+looks at a record's exception, and asks a lost service until it answers. A session that ended while its service is well
+is one line."""
 
 import copy
 import logging

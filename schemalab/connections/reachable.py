@@ -23,7 +23,6 @@ class Unusable(Exception):
 
 
 def where(url: str) -> str:
-    """The address without its password."""
     parts = conninfo_to_dict(url)
     return f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
 

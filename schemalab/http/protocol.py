@@ -1,13 +1,8 @@
-"""HTTP with bounds for each connection, since uvicorn refuses everybody beyond its number of connections.
+"""HTTP with bounds for each connection and address, since uvicorn refuses everybody beyond its number of connections.
 
-    a request's head         comes within `HEAD_S_MAX`; its body is bounded by `schemalab.http.request_bounds`
-    idle connections         at most `IDLE_MAX` of an address have no whole request; the oldest gives way
-    sockets                  are idle, too, until a signed-in person follows a page by them
-    connections              at most `ADDRESS_MAX` of an address, open pages included; further ones are refused
-    answers                  are read: one of which nothing is taken for `FLUSH_S` ends its connection
-
-A proxy of ours bounds its clients itself (docs/how-to/teach-a-class.md). uvicorn's `--h11-max-incomplete-event-size`
-bounds the head.
+A head must come within `HEAD_S_MAX`. Of too many idle connections of an address the oldest is closed; the sockets of
+signed-in people are idle, too. A connection whose client reads nothing for `FLUSH_S` is ended. A proxy of ours bounds
+its clients itself (docs/how-to/teach-a-class.md).
 """
 
 import asyncio

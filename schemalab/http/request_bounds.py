@@ -37,8 +37,6 @@ def bounded(application: Application) -> Application:
 
 
 class Body:
-    """The body of one request, read whole."""
-
     def __init__(self, receive: Receive, bytes_max: int) -> None:
         self._receive, self._bytes_max = receive, bytes_max
 

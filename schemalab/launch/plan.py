@@ -9,14 +9,11 @@ from spark_tasks.spark.java import Java
 
 
 def reach(host: str) -> str:
-    """The address at which this machine reaches a listener."""
     return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The folders, ports and settings of this run."""
-
     locations: Locations
     database_url: str
     redis_url: str
@@ -39,7 +36,6 @@ class Plan:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Settings chosen by this run, for its processes and up.env."""
         return {
             "HOST": self.host,
             "PORT": str(self.port),

@@ -1,6 +1,6 @@
-"""Chooses TCP ports, the next free ones, so that two clones on one machine do not collide. A port is reserved by a
-name in Linux's abstract socket namespace (unix(7)), which every `up` sees and which ends with its holder. So clusters
-that start at once choose different ports, and a node that is down keeps its port."""
+"""Chooses TCP ports, the next free ones, so that two clones on one machine do not collide. A port is reserved by a name
+in Linux's abstract socket namespace (unix(7)), which ends with its holder. So clusters that start at once choose
+different ports, and a node that is down keeps its port."""
 
 import errno
 import socket
@@ -47,7 +47,6 @@ class Ports:
         return found
 
     def _take(self, host: str, port: int) -> bool:
-        """Reserves a port; False when it is in use."""
         reservation = socket.socket(socket.AF_UNIX)
         try:
             reservation.bind(f"\0schemalab port {port}")

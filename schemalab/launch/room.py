@@ -1,8 +1,4 @@
-"""The cluster for a class in a room: the page is reachable from the room's network, the nodes are not.
-
-HOST            0.0.0.0                     unless it is set
-ALLOWED_HOSTS   .., 192.168.1.20            this machine's address there, beside those that are set
-"""
+"""The cluster for a class in a room: the page is reachable from the room's network, the nodes are not."""
 
 import socket
 from collections.abc import Mapping
@@ -47,7 +43,6 @@ def room_settings(values: Mapping[str, str], address: str) -> dict[str, str]:
 
 
 def invitation(address: str, port: int) -> list[str]:
-    """The address for learners and its QR code, as lines."""
     link = f"http://{address}:{port}/lab/"
     return [f"for learners in this room: {link}", *qr_lines(link), NO_TLS]
 

@@ -1,5 +1,5 @@
-"""The current values of all metrics, from the database and from what nodes report over Redis. While a node or Redis is
-away its figures are missing, not zero."""
+"""The values of all metrics, from the database and from nodes' reports over Redis. While a node or Redis is away its
+figures are missing, not zero."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""/metrics for Prometheus.
-
-    METRICS_TOKEN is set    for bearers of the token
-    it is not               for this machine alone, and only by a name of its own
-
-Sessions do not count, since figures name tables and changes of all people. A proxied request is not of this machine.
-"""
+"""/metrics for Prometheus: for bearers of METRICS_TOKEN; without one for this machine alone, by a name of its own.
+Sessions do not count, since figures name tables and changes of all people. A proxied request is not of this machine."""
 
 from __future__ import annotations
 
@@ -42,7 +37,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def why_refused(request: HttpRequest) -> HttpResponse | None:
-    """The refusal, or None."""
     if settings.METRICS_TOKEN:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):

@@ -1,10 +1,5 @@
-"""The audit trail: which operator did what and when. For operators.
-
-    /audit-trail/?who=olga&kind=leases&text=n2&from=..&until=..&before=2026-05-04T12:00:00.123456Z,story,812
-
-Acts are read from the story; entries of the admin's log about the same rows show the way they came. A reader sees
-those about objects they may view in the admin.
-"""
+"""The audit trail: which operator did what and when, from the story. For operators. Entries of the admin's log about
+the same rows show the way an act came. A reader sees those about objects they may view in the admin."""
 
 from __future__ import annotations
 
@@ -41,8 +36,6 @@ HEAD = ("at", "who", "what", "kind", "source")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """The place of an act: time, source and number."""
-
     at: datetime
     source: str
     number: int
@@ -62,8 +55,6 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class ActFilter:
-    """The filter of an address."""
-
     part: story.StoryFilter
     who: str = ""
     before: Place | None = None
@@ -122,7 +113,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def acts(wanted: ActFilter, reader: Any, most: int) -> list[Act]:
-    """The newest acts before a place, at most `limit`."""
+    """The newest acts before a place, at most `most`."""
     found = [*_of_story(wanted)[:most], *_entries(wanted, reader)[:most]]
     return sorted((_act(one) for one in found), key=lambda act: act.place, reverse=True)[:most]
 

@@ -23,8 +23,6 @@ class NodeLease:
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """Sentences in the reader's language."""
-
     happens: tuple[str, ...]
     cannot_break: tuple[str, ...]
     held: tuple[NodeLease, ...] = field(default=())
@@ -55,7 +53,6 @@ def done(command: str, name: str) -> str:
 
 
 def of_node(command: str, name: str, held: tuple[NodeLease, ...]) -> Consequences:
-    """Consequences of a command for a node with these leases."""
     lost = _("No acknowledged write is lost: what was committed lies in the store, not in the node.")
     fenced = _(
         "What it had open cannot commit once its lease is over: the store ends such transactions, and refuses their"

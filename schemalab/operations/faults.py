@@ -1,12 +1,6 @@
-"""Faults by click: every process with its state, and a confirmation where a click cannot be undone.
-
-    /processes/                       the list, live
-    /processes/n2/kill/               GET: what it will do and what it cannot break; POST: done, and back to `next`
-
-A kill that costs other people an open transaction wants the node's name typed. The node reported those last; if
-unknown, nobody is named. A refusal is 409 with the reason. The supervisor appends the fault to the story; draining
-goes through the database.
-"""
+"""Faults by click: every process with its state, and a confirmation where a click cannot be undone. A kill that costs
+other people an open transaction wants the node's name typed. The node reported those last; if unknown, the page names
+none. The supervisor appends the fault to the story; draining goes through the database."""
 
 from __future__ import annotations
 
@@ -47,8 +41,6 @@ DONE_BY = {"drain": drain_node, "undrain": undrain_node}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A supervised process, a node of the database, or both."""
-
     name: str
     kind: str
     state: str | None
@@ -66,7 +58,6 @@ def processes(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_CONTROL_NODES, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
-    """Asks first; on POST performs it and returns to `next`."""
     target = _target(name, command)
     refusal = _why_not(command, target)
     losers = _losers(command, target, but=request.user.get_username())
@@ -103,7 +94,6 @@ def offered(state: str | None, node_state: str | None, *, name: str) -> tuple[st
 
 
 def _target(name: str, command: str) -> Target:
-    """Raises 404."""
     if command not in (*COMMANDS, *DRAINS):
         raise Http404(f"nothing is called {command}")
     process = next((one for one in processes_for_a_page() if one["name"] == name), None)

@@ -1,7 +1,4 @@
-"""The first-visit card: what this is, and three things to do. It leaves after the first change, or when put away.
-
-start traffic, add an index, kill a node     each with its expected effect
-"""
+"""The first-visit card: what this is, and three things to do. It leaves after the first change, or when put away."""
 
 from __future__ import annotations
 
@@ -82,7 +79,6 @@ def card(request: HttpRequest) -> dict[str, Any]:
 
 
 def index_statement(table: Table) -> str:
-    """An index on the first column without one."""
     descriptor = selectors.newest_descriptor(table.pk)
     taken = {index.name for index in descriptor.indexes} if descriptor else set()
     column = next((one for one in INDEXED if f"{DEMO_TABLE}_by_{one}" not in taken), INDEXED[0])

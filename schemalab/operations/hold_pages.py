@@ -1,8 +1,4 @@
-"""Hold it for me: a transaction kept open on a node, so that a change waits for it.
-
-/hold/n3/        asks first; on POST the transaction is opened
-/hold/n3/end/    the same for its end
-"""
+"""Hold it for me: a transaction kept open on a node, so that a change waits for it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ Json = dict[str, Any]
 
 
 def history(*, table_id: int | None, node: str | None) -> Json:
-    """The leases of a table, a node, both or all, and the tables and nodes to choose from."""
     leases, more = rows(table_id=table_id, node=node)
     # tables that exist or have remembered leases
     of_table = {"table_id": OuterRef("pk")}
@@ -39,8 +38,7 @@ def history(*, table_id: int | None, node: str | None) -> Json:
 
 
 def rows(**wanted: Any) -> tuple[list[Json], bool]:
-    """The leases of a `table_id`, `version` or `node`, newest first, live ones before ended ones. True: there are
-    more."""
+    """The leases of a `table_id`, `version` or `node`, newest first, live before ended ones; True if more exist."""
     of = {name: value for name, value in wanted.items() if value is not None}
     is_over = ExpressionWrapper(Q(expires_at__lte=CLOCK), BooleanField())
     now = list(

@@ -33,7 +33,6 @@ class LeaseContext:
 
 
 def held() -> Json:
-    """The leases that block or are in use; the one that decides first comes first."""
     seen = _see()
     found = [_lastingly(lease) for lease in seen.ranked()]
     older = {lease.id for lease in found if is_in_the_way(lease.version, newest=lease.newest)}
@@ -62,7 +61,6 @@ def _lastingly(lease: LeaseOn) -> LeaseOn:
 
 
 def row_of(lease: LeaseOn) -> Json | None:
-    """The row of one lease; None when its node is gone."""
     seen = _see()
     return _row(lease, seen) if lease.node in seen.nodes else None
 
@@ -91,7 +89,6 @@ def _row(lease: LeaseOn, seen: LeaseContext) -> Json:
 
 
 def _wait(change: Mapping[str, Any]) -> Json:
-    """A waiting change, its step, and the leases that block it."""
     blockers = change["blockers"]
     return {
         "id": change["id"],

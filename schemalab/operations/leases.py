@@ -1,10 +1,4 @@
-"""The lease console: which node uses which version until when, what it blocks, and the actions.
-
-/leases/                     live; staff
-/leases/12/release/          GET: what it will do; POST: done. Refused with 409 while a transaction uses it
-/leases/12/revoke/           GET: which sessions end and what they lose; POST with the node's name typed: done
-/leases/history/             past leases of a table or a node
-"""
+"""The lease console: which node uses which version until when, what it blocks, and the actions. For staff."""
 
 from __future__ import annotations
 
@@ -51,7 +45,6 @@ def leases(request: HttpRequest) -> HttpResponse:
 @permission_required("leases.release_lease", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def release(request: HttpRequest, lease_id: int) -> HttpResponse:
-    """Asks first; on POST releases the lease for its node."""
     lease = selectors.held_lease(lease_id)
     if request.method == "POST":
         try:
@@ -67,7 +60,6 @@ def release(request: HttpRequest, lease_id: int) -> HttpResponse:
 @permission_required("leases.revoke_lease", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def revoke(request: HttpRequest, lease_id: int) -> HttpResponse:
-    """Asks first; on POST, with the node's name typed, ends the sessions and takes the lease."""
     lease = selectors.held_lease(lease_id)
     if request.method == "GET" or lease is None:
         return _ask(request, "revoke", lease)

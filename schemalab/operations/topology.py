@@ -1,12 +1,4 @@
-"""The parts of the cluster, as a picture and a table.
-
-browsers    clients
-   |           |
-  web     n1  n2  n3          each box stands on PostgreSQL, and reaches Redis behind it
----- PostgreSQL ----
-------- Redis ------
-worker .. beat  spark         the same the other way round
-"""
+"""The parts of the cluster, as a picture and a table: everything reaches PostgreSQL, and Redis behind it."""
 
 from __future__ import annotations
 
@@ -34,8 +26,6 @@ HEIGHTS = {CLIENTS_Y: 34, ABOVE_Y: 56, STORE_Y: 48, NEWS_Y: 44, BELOW_Y: 56}
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A process or service in the picture; `note` is its second line."""
-
     name: str
     note: str
     x: float
@@ -61,8 +51,6 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: its name, task, address and peers."""
-
     name: str
     does: str
     where: str
@@ -71,8 +59,6 @@ class Row:
 
 @dataclass(slots=True)
 class Picture:
-    """Boxes, lines and table."""
-
     boxes: list[Box] = field(default_factory=list)
     services: list[Box] = field(default_factory=list)
     stored: list[tuple[float, float, float]] = field(default_factory=list)
@@ -144,7 +130,6 @@ def _in_a_row(wanted: list[tuple[str, str]], y: float) -> list[Box]:
 
 
 def _hang(drawn: Picture, boxes: list[Box], *, upwards: bool) -> None:
-    """The boxes with their two lines, to the nearer service and to the one behind it."""
     drawn.boxes += boxes
     for box in boxes:
         kept, heard = box.middle - 12, box.middle + 12

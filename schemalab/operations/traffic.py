@@ -1,5 +1,5 @@
-"""Traffic from the page: started as a process of the cluster, watched, stopped. Not a Celery task: it lives for
-minutes and must end with the cluster, while an unacknowledged task would begin again."""
+"""Traffic from the page: started as a process of the cluster, watched, stopped. Not a Celery task: it lives for minutes
+and must end with the cluster, while an unacknowledged task would begin again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def page(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
-    """Stores the run and has its process started. 409 with the reason when impossible."""
     wanted = {name: request.POST.get(name, otherwise).strip() for name, otherwise in DEFAULTS.items()}
     try:
         run = runs.ask(
@@ -66,7 +65,6 @@ def start(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def stop(request: HttpRequest, number: int) -> HttpResponse:
-    """Asks first; on POST stops the run."""
     run = TrafficRun.objects.filter(pk=number).first()
     if run is None:
         raise Http404(f"there is no run {number} of traffic")

@@ -1,5 +1,4 @@
-"""Forms of the account, which ask for the old password: an open browser must not be enough to take an account over.
-Wrong ones wait as at the sign-in."""
+"""Forms of the account, which ask for the old password: an open browser must not suffice to take an account over."""
 
 from __future__ import annotations
 

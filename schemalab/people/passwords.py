@@ -1,5 +1,4 @@
-"""Signs in with a password, on the page and in the admin; a wrong one delays the next (`schemalab.people.throttle`).
-Sign-in links never wait."""
+"""Signs in with a password; a wrong one delays the next (`schemalab.people.throttle`). Sign-in links never wait."""
 
 import logging
 import math

@@ -18,7 +18,6 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def keep_roles(app_config: AppConfig, using: str, **_: Any) -> None:
-    """Gives each role its permissions in this app."""
     if app_config.label == "auth":
         for role in ROLES:
             Group.objects.using(using).get_or_create(name=role)

@@ -1,5 +1,5 @@
-"""Sign-in by a link that works once, for 15 minutes. It carries the user and the time of their last sign-in, signed.
-Using it moves that time (compare-and-set), which ends all earlier links."""
+"""Sign-in by a signed link that works once, for 15 minutes. It carries the time of the user's last sign-in; using it
+moves that time (compare-and-set), which ends all earlier links."""
 
 from datetime import datetime
 
@@ -33,7 +33,6 @@ def make_token(user: User) -> str:
 
 
 def use_token(token: str) -> User:
-    """The user of this link, which is used up."""
     try:
         claims = signing.loads(token, salt=SALT, max_age=MINUTES_MAX * 60)
     except signing.SignatureExpired:

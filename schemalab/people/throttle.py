@@ -1,6 +1,5 @@
-"""The page's password throttle: a wrong password delays the next try, in all processes of the page. Waits are those of
-the SQL ports (`nodes.people.attempts`), tallies are rows. A try counts before its password is checked and is taken
-back when right, so that concurrent tries gain nothing."""
+"""The page's password throttle, over all its processes. Waits are those of the SQL ports (`nodes.people.attempts`). A
+try counts before its password is checked and is taken back when right, so that concurrent tries gain nothing."""
 
 from datetime import timedelta
 

@@ -1,5 +1,5 @@
-"""Starts and ends child processes, so that nothing is left behind. A child has its own process group, which Ctrl-C
-does not reach and a signal to the group does, Spark's JVM included. The kernel ends it when we die."""
+"""Starts and ends child processes, so that nothing is left behind. A child has its own process group, which Ctrl-C does
+not reach and a signal to the group does, Spark's JVM included. The kernel ends it when we die."""
 
 import ctypes
 import os
@@ -74,7 +74,6 @@ def run_to_end(launch: Launch) -> subprocess.CompletedProcess[str]:
 
 
 def start(launch: Launch, *, output: Path) -> subprocess.Popen[bytes]:
-    """Starts a child that writes to a file."""
     with output.open("ab") as file:
         return subprocess.Popen(
             launch.argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **launch.popen_options()
@@ -82,7 +81,6 @@ def start(launch: Launch, *, output: Path) -> subprocess.Popen[bytes]:
 
 
 def stop(child: subprocess.Popen[bytes], launch: Launch, *, seconds_max: float = 10.0) -> None:
-    """Asks the child to end, then ends its group."""
     if child.poll() is None:
         child.send_signal(launch.signal_to_stop)
         with suppress(subprocess.TimeoutExpired):
@@ -92,7 +90,6 @@ def stop(child: subprocess.Popen[bytes], launch: Launch, *, seconds_max: float =
 
 
 def kill_group(pid: int) -> None:
-    """Kills the group of a child, which may be gone."""
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
 
@@ -113,7 +110,6 @@ def signal_family(pid: int, number: signal.Signals) -> None:
 
 
 def is_stopped(pid: int) -> bool:
-    """True after a SIGSTOP."""
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False

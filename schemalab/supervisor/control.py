@@ -1,11 +1,8 @@
 """The control channel of a running `manage.py up`: a unix socket in its home, one JSON line each way.
 
     {"command": "kill", "name": "n3"}   ->   {"ok": true, "text": "n3 was killed; it stays down until it is started"}
-    {"command": "status"}               ->   {"ok": true, "processes": [{"name": .., "state": .., "pid": .., ..}, ..]}
-    {"command": "traffic", "run": 7}    ->   {"ok": true, "text": "traffic-1 is starting"}
 
-The commands are kill, freeze, thaw, start, status, and traffic, which starts a stored run (`nodes.traffic.runs`). Only
-traffic needs the database, so that database and page can be thawed this way. Only the owner of the home can open it.
+Only `traffic` needs the database, so that database and page can be thawed this way. Only the home's owner can open it.
 """
 
 import asyncio

@@ -1,5 +1,4 @@
-"""Appends crashes and operators' acts to the cluster's story, in order; after the database's own crash, once it is
-back."""
+"""Appends crashes and operators' acts to the cluster's story, in order; after the database's own crash, later."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,8 +15,6 @@ WAITING_MAX = 1000
 
 
 class CrashEvents:
-    """A queue of facts and the task that appends them."""
-
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._facts: asyncio.Queue[tuple[str, str, dict[str, str]]] = asyncio.Queue(WAITING_MAX)

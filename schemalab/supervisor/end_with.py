@@ -1,11 +1,5 @@
-"""Ends a worker with its supervisor.
-
-    supervisor killed ──► the kernel sends SIGTERM         Celery waits for its tasks, without a limit
-                      └─► this thread hears of it          blocks that must be finished are, for `FINISH_S_MAX`;
-                                                           then the worker and all its children are killed
-
-Another worker continues the tasks, which must not run twice at a time.
-"""
+"""Ends a worker with its supervisor. The kernel's SIGTERM would let Celery wait for its tasks without a limit, while
+another worker continues them: they must not run twice at a time. Blocks that must be finished get `FINISH_S_MAX`."""
 
 import logging
 import os

@@ -1,10 +1,5 @@
-"""One supervised process: run, stream its output, restart after a crash, obey the control channel.
-
-wanted  running  frozen
-  yes     yes      no     the normal case; a crash leads to a restart after a pause
-  yes     yes      yes    stopped with SIGSTOP, by us or by hand: left as it is
-  no      no       -      killed through the control channel: stays down until started
-"""
+"""One supervised process: run, stream its output, restart after a crash, obey the control channel. A process stopped
+with SIGSTOP, by us or by hand, is left as it is. One killed through the channel stays down."""
 
 import asyncio
 import os
@@ -100,7 +95,6 @@ class Supervised:
         self._task = asyncio.create_task(self._live(), name=self.name)
 
     async def ended(self) -> None:
-        """Waits until the process has ended for good."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
@@ -182,7 +176,6 @@ class Supervised:
         await self._task
 
     def forget(self) -> None:
-        """It is not started again."""
         self._stopping.set()
 
     def end_at_once(self) -> None:

@@ -50,7 +50,6 @@ def processes_for_a_page() -> list[dict[str, Any]]:
 
 
 def is_supervisor_away() -> bool:
-    """True when it did not answer lately."""
     return known.is_away
 
 
@@ -60,9 +59,8 @@ def why_none_for_a_page() -> str:
 
 
 class KnownProcesses:
-    """One answer of the supervisor for all pages at about the same time. A thread asks. A page waits while nothing is
-    known, and for a moment when that is old; not for a supervisor that does not answer, which is asked again every
-    `LEFT_ALONE_S`."""
+    """One answer of the supervisor for all pages at about the same time, asked by a thread. A page waits while nothing
+    is known, and for a moment when that is old; not for a supervisor that does not answer."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, patience_s: float = PATIENCE_S) -> None:
         self._clock = clock
@@ -74,7 +72,6 @@ class KnownProcesses:
         self.is_away = False
 
     def ask(self) -> list[dict[str, Any]]:
-        """The processes; none while the supervisor is away."""
         with self._changed:
             if self._clock() >= self._good_until:
                 if self._question is None:

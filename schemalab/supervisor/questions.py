@@ -1,10 +1,4 @@
-"""Asks each kind of process whether it lives.
-
-    postgres, redis   a connection           nodes   what a client asks first (SSLRequest), without signing in
-    web               GET /alive             workers, beat   the file that their main loop touches
-
-Any answer will do: this finds processes that hang.
-"""
+"""Asks each kind of process whether it lives. Any answer will do, such as a node's to SSLRequest: this finds hangs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

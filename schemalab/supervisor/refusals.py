@@ -1,12 +1,10 @@
 """The commands that a process obeys in its state.
 
-           up    frozen   down   starting   ended
-    kill   yes   yes      -      -          -
-    freeze yes   -        -      -          -
-    thaw   -     yes      -      -          -
-    start  -     -        yes    -          -
-
-*Down*: killed by an operator; *starting*: wanted and not there yet; *ended*: its task is done.
+       up    frozen   down   starting   ended
+kill   yes   yes      -      -          -
+freeze yes   -        -      -          -
+thaw   -     yes      -      -          -
+start  -     -        yes    -          -
 """
 
 from catalog.text.sentence import Sentence

@@ -14,8 +14,7 @@ LEASE_LOST = 75  # the exit code of a node that ended itself
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The pause doubles with each quick crash, up to a limit. A node that ended because it lost its lease did not
-    crash."""
+    """The pause doubles with each quick crash, up to a limit. A node that lost its lease did not crash."""
 
     pause_s: float = PAUSE_S_MIN
     pause_s_max: float = PAUSE_S_MAX

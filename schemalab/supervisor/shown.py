@@ -1,12 +1,6 @@
-"""Decides which lines of a process the terminal shows; its log has all.
-
-    postgres   crash, recovery, no room. A refused statement is an answer, which its client reports
-    redis      all but the lines of every start and end
-    ours       from WARNING on, without answers to browsers (4xx); and tracebacks and prints
-    spark      ours, and errors of the JVM; its warnings come with every start
-
-A line that begins with a blank belongs to the one before it, as does a count of repeats.
-"""
+"""Decides which lines of a process the terminal shows; its log has all. A statement that PostgreSQL refuses is an
+answer, which its client reports. A line that begins with a blank belongs to the one before it, as does a count of
+repeats."""
 
 import re
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Shows output on the terminal with coloured names, and writes a log file for each process. Control characters in
-texts of users are removed; a full log file begins anew."""
+"""Shows output on the terminal with coloured names, and writes a log file for each process. Control characters in texts
+of users are removed; a full log file begins anew."""
 
 import os
 import sys
@@ -28,7 +28,6 @@ class Terminal:
 
     @property
     def is_gone(self) -> bool:
-        """True when the terminal was closed."""
         return self._is_terminal and not self._stream.isatty()
 
     def keep(self, name: str, line: str) -> None:
@@ -71,8 +70,6 @@ class Terminal:
 
 
 class PlainStream:
-    """A stream without control characters."""
-
     def __init__(self, stream: IO[str]) -> None:
         self.unguarded = stream
 

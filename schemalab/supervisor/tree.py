@@ -1,10 +1,5 @@
-"""The cluster as a tree of processes: started in order, watched, stopped in reverse.
-
-    postgres, redis  ->  migrate  ->  web, nodes, worker, maintenance, beat  ->  ready  ->  spark, lab, demo
-                                                                                     on demand:  traffic
-
-Embedded services run unless a URL names others. The control channel is open from the first process to the last.
-"""
+"""The cluster as a tree of processes: started in order, watched, stopped in reverse. Embedded services run unless a URL
+names others. The control channel is open from the first process to the last."""
 
 import asyncio
 import signal
@@ -222,7 +217,6 @@ class Cluster:
         return self.plan.locations.sockets / f"{name}.heartbeat"
 
     def _question(self, name: str, kind: str) -> Question | None:
-        """The question whether it lives; none for what ends by itself."""
         plan = self.plan
         match kind:
             case "postgres":
@@ -245,7 +239,6 @@ class Cluster:
         return Launch(argv=(sys.executable, *arguments), env=self.plan.env, cwd=ROOT)
 
     def _begin_traffic(self, run: int) -> str:
-        """Starts a process for run `run` of traffic, which is not restarted."""
         if self._stop.is_set():
             raise Refused("the cluster is stopping")
         former = {f"traffic-{number}": self._processes.get(f"traffic-{number}") for number in range(1, TRAFFIC_MAX + 1)}

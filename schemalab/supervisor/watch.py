@@ -1,10 +1,5 @@
-"""Ends processes that hang or take all memory, and reports it.
-
-    it has not answered for as long as a lease lasts     its work is another one's by then
-    it has more memory than its kind may have            before the machine has none left
-
-A process stopped by a signal is left frozen. Time in which we slept ourselves does not count.
-"""
+"""Ends processes that hang for as long as a lease lasts, or have more memory than their kind may, and reports it. A
+process stopped by a signal is left frozen. Time in which we slept ourselves does not count."""
 
 import asyncio
 import logging
@@ -69,7 +64,6 @@ class Watch:
         self._watched.append(Watched(process, question, memory_mb))
 
     def forget(self, name: str) -> None:
-        """Forgets a process that has ended for good."""
         self._watched = [one for one in self._watched if one.process.name != name]
 
     async def __aenter__(self) -> "Watch":

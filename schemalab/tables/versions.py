@@ -1,10 +1,5 @@
-"""A page for each version of a table.
-
-    /tables/7/versions/14/            its elements, what differs from v13, its uses, its origin
-    /tables/7/versions/14/?with=9     the same with what differs between v9 and v14
-
-Its uses come from remembered leases (a day), later from the record of its change, which may end before a use does.
-"""
+"""A page for each version of a table. Its uses come from remembered leases (a day), later from the record of its
+change, which may end before a use does."""
 
 from __future__ import annotations
 
@@ -54,7 +49,6 @@ def version(request: HttpRequest, table_id: int, number: int) -> HttpResponse:
 
 
 def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Json:
-    """All that the page shows. `known` are the existing versions, newest first."""
     number, body = row.version, descriptors.from_json(row.body)
     before = max((one for one in known if one < number), default=None)
     after = min((one for one in known if one > number), default=None)
@@ -79,7 +73,6 @@ def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Js
 
 
 def _compared(table_id: int, body: descriptors.Descriptor, other: int | None) -> Json:
-    """The differences between two versions; of the first version, its elements."""
     if other is None:
         return {"older": None, "newer": body.version, "with": None, "lines": differences(None, body)}
     beside = selectors.descriptor_at(table_id, other)
@@ -123,7 +116,6 @@ def _uses(row: Descriptor, maker: Json | None) -> Json:
 
 
 def _kept(use: Use) -> Json:
-    """A use from a record, as a row of the history; "open": the record ended first."""
     return {
         "node": use.node,
         "incarnation": None,

@@ -10,7 +10,6 @@ from schemalab.anywhere import searches  # noqa: E402
 
 
 def search(asked: str) -> str:
-    """The answer to a question; its progress is posted to the shell."""
     import js  # not before: a copy of the memory keeps no object of a page
 
     return searches.search(asked, js.postMessage)

@@ -20,10 +20,7 @@ _running: list[sites.Site] = []
 
 
 def prepare(prefix: str, languages: str) -> None:
-    """Make the site, answer its first page and first steps on the stage, so that a copy of the memory has them ready.
-
-    No progress is in it.
-    """
+    """Makes the site and answers its first page and first steps on the stage, so that a copy of the memory has them."""
     site, headers = sites.Site(prefix), {"Accept-Language": languages}
     _running[:] = [site]
     site.answer("GET", f"{prefix}lab/", b"", headers)
@@ -57,7 +54,6 @@ def kept() -> bytes:
 
 
 def may_keep(file: Any) -> bool:
-    """True for a file that is progress of this version."""
     return sites.is_kept(file.to_bytes())
 
 
@@ -66,7 +62,6 @@ def search_goes_on(pk: int, progress: str) -> bool:
 
 
 def searched(pk: int, answer: str | None = None) -> dict[str, Any]:
-    """The search has ended, with an answer or because nobody waits for it."""
     _running[0].searched(pk, answer)
     return _followed()
 

@@ -1,4 +1,1 @@
-"""Formats of the language, where Django looks for them.
-
-formats   the form of a time
-"""
+"""Formats of Chinese, where Django looks for them: formats."""

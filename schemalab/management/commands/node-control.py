@@ -1,5 +1,4 @@
-"""`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`. Draining is a request in the database; the
-others use the control channel of `up`. Exit code 0: done; 1: refused, or no cluster runs; 2: no such node."""
+"""`manage.py node-control drain|kill|.. NAME`. Exit code 0: done; 1: refused, or no cluster runs; 2: no such node."""
 
 import getpass
 import json

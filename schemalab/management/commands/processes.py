@@ -1,5 +1,5 @@
-"""`manage.py processes`, `manage.py processes kill|freeze|thaw|start NAME`: every process that `up` runs. Asks `up`
-alone, so it works without database and page. Exit code 0: done; 1: refused, or no cluster runs; 2: no such process."""
+"""`manage.py processes [kill|freeze|thaw|start NAME]`: every process that `up` runs. It asks `up` alone, so it works
+without database and page. Exit code 0: done; 1: refused, or no cluster runs; 2: no such process."""
 
 import getpass
 import json
