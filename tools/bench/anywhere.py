@@ -1,9 +1,7 @@
 """The lab in a browser, from a folder of `make anywhere`: first paint, starts, pages, steps, searches.
 
-    python -m tools.bench.anywhere             writes the folder first, which takes a minute
-    python -m tools.bench.anywhere --host DIR  takes DIR/course, if it is there
-
-Chromium loads from this machine, so a figure holds no network. Limits are those of the design.
+python -m tools.bench.anywhere             writes the folder first, which takes a minute
+python -m tools.bench.anywhere --host DIR  takes DIR/course, if it is there
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""A class of thirty at the lab: a teacher watches the grid, learners take random steps, and their browsers ask the
-explorer.
-
-Learners, server, explorer and database share the machine's cores. A learner thinks, steps and waits for an answer at
-once: more than a person does.
-"""
+"""A class of thirty at the lab: a teacher watches the grid, learners take random steps, and browsers ask the explorer.
+All share the machine's cores. A learner thinks, steps and waits for an answer at once: more than a person does."""
 
 import http.client
 import itertools
@@ -43,8 +39,6 @@ JOIN_S_MAX = 60.0
 
 @dataclass(slots=True)
 class Browser:
-    """A browser with its cookies, on one connection."""
-
     host: str
     cookies: dict[str, str] = field(default_factory=dict)
     connection: http.client.HTTPConnection | None = None
@@ -152,7 +146,6 @@ def hold_class(cluster: RunningCluster, *, learners: int, seconds: float) -> Les
 
 
 def make_course(teacher: Browser) -> tuple[str, str]:
-    """The course's path, and that of its invite link."""
     teacher.get("/lab/courses/")
     fields = {"name": "Bench", "chapters": [CHAPTER], "language": "en", "members": "anonymous"}
     text = teacher.form("/lab/courses/", fields)
@@ -210,7 +203,6 @@ def watch(teacher: Browser, course: str, stop: threading.Event) -> list[float]:
 
 
 def ask(browser: Browser, questions: Iterator[dict[str, Any]], stop: threading.Event) -> int:
-    """The number of answered questions."""
     answered = 0
     for question in questions:
         asked = browser.json("/lab/questions/", question)

@@ -1,11 +1,8 @@
-"""Our code that one statement crosses in a node: modules that are entered, and forms that it takes.
+"""Our code that one statement crosses in a node: modules that are entered, and forms (classes) of which it makes an
+instance, without `nodes.clients` and `nodes.wire`.
 
-A node beside those of the cluster runs under `sys.setprofile`. Each statement is sent some times before it counts, so
-that what is kept of it (parse, plan, compiled text) is at hand. Then it is sent `ROUNDS` times, each counted by itself;
-what is not in all of them (heartbeats, news) was not the statement's.
-
-    modules   of ours that are entered, but for `nodes.clients` and `nodes.wire`, which stand before the session
-    forms     classes of ours of which an instance is made meanwhile, in the same modules
+The node runs under `sys.setprofile`. A statement is sent some times before it counts, so that its parse and plan are
+kept; then `ROUNDS` times. What is not in all rounds (heartbeats, news) was not the statement's.
 """
 
 import json

@@ -1,8 +1,5 @@
-"""A hundred lease machines on one table: eight nodes, and 92 keepers without SQL in a process of their own.
-
-Each keeper is a node's lease keeper with its sessions, heartbeats and gossip. It uses the table for two milliseconds
-now and then, so that every version meets a hundred leases. PostgreSQL needs two connections for each keeper.
-"""
+"""A hundred lease machines on one table: eight nodes, and 92 keepers without SQL in a process of their own. Each uses
+the table for two milliseconds now and then, so that every version meets a hundred leases."""
 
 import asyncio
 import multiprocessing

@@ -1,17 +1,6 @@
 """A change of an index as its submitter feels it, from submit to public and away again, and where the time goes.
-
-    submit    wait  fill  wait  verify            public     the rest: versions, drains, messages
-    |..........|====|......|=====|...................|
-
-`python -m tools.bench.end_to_end` prints the lines as they come: the first change of a cluster that has just come up,
-then warm ones. Seconds of processors are those of all processes of the cluster: what the work costs, whoever else is
-there.
-
-    made      its pairs were copied in key order past every rule, as no client can
-    loaded    five columns with a text, by a client's COPY through a node, keys in no order
-    cold      the first change after the cluster was started, before Spark is warm
-    paced     beside one client that sends so many statements in a second
-"""
+`python -m tools.bench.end_to_end` prints the lines as they come. Seconds of processors are those of all processes of
+the cluster: what the work costs, whatever else runs on the machine."""
 
 import multiprocessing
 import random
@@ -54,8 +43,6 @@ FROM spark_tasks_reorgrun WHERE change_id = (SELECT max(id) FROM changes_change)
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A run of a change: its wait for a worker, and its duration."""
-
     kind: str
     waited_s: float
     took_s: float
@@ -101,7 +88,6 @@ def measure_cold() -> list[Figure]:
 
 
 def load(cluster: RunningCluster) -> None:
-    """A table as a client loads it, keys in no order."""
     chance = random.Random(7)
     ids = list(range(ROWS))
     chance.shuffle(ids)

@@ -1,8 +1,5 @@
-"""A fill against a raw sorted COPY of the same pairs, and what writers feel of it.
-
-fill    CREATE INDEX through a node on a table that nobody else uses; the run's own time, verification apart
-COPY    the entries that the fill made, sorted, by one connection into the pair tables of a twin with the same rows
-"""
+"""A fill against a raw sorted COPY of the same entries into the pair tables of a twin, and what writers feel of it. The
+fill is CREATE INDEX through a node on an unused table: the run's own time, verification apart."""
 
 import statistics
 import threading

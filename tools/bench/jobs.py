@@ -1,8 +1,5 @@
-"""Data jobs and scans: rows per second of each, and seconds of processors per million rows.
-
-`python -m tools.bench.jobs [ROWS]` prints the lines as they come. Rows have five columns, and refer to parents of which
-there is one for every four rows.
-"""
+"""Data jobs and scans: rows per second, and seconds of processors per million rows; four rows refer to one parent.
+`python -m tools.bench.jobs [ROWS]` prints the lines as they come."""
 
 import random
 import sys
@@ -99,7 +96,6 @@ def jobs(cluster: RunningCluster, rows: int) -> Iterator[Took]:
 
 
 def write_files(folder: Path, rows: int) -> tuple[Path, Path, Path]:
-    """The parents, and the rows as CSV and as Parquet."""
     columns = values(range(rows), random.Random(3))
     kept = [column for number, column in columns.items() if number != 5]
     count = max(1, rows // PARENTS_EACH)

@@ -1,10 +1,6 @@
-"""A class of thirty that builds ladders: from *Run it* to the verdict, kept and searched for.
-
-    kept      an order of an index with fill and verify, worked out by the worker after the release
-    searched  the same order over first rows that nobody has asked about: it waits for the explorer
-
-Learners, server, explorer and database share the machine's cores.
-"""
+"""A class of thirty that builds ladders: from *Run it* to the verdict, kept (worked out by the worker after the
+release) and searched for (over first rows that are new to the explorer). Learners, server, explorer and database share
+the machine's cores."""
 
 import json
 import random

@@ -19,8 +19,6 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The measure, its goal, and the result."""
-
     what: str
     goal: str
     seen: str
@@ -28,7 +26,6 @@ class Figure:
 
 
 def write_page(machine: str, figures: Iterable[Figure]) -> Path:
-    """One table row for each figure, and the methods below. Returns the page's path."""
     listed = list(figures)
     rows = [f"| {figure.what} | {figure.goal} | {figure.seen} |" for figure in listed]
     methods = [f"**{figure.what}.** {figure.method}" for figure in listed]

@@ -1,14 +1,6 @@
-"""Requests of crud: what their check costs, what they cost beside SQL, and what they do while the schema moves.
-
-One client sends two statements in turn, one of each kind, so that whatever else the machine does falls on both alike:
-the ratio of their medians is what is measured. `python -m tools.bench.requests` prints the lines.
-
-    check     the same request with the hash of the schema compared, and without
-    door      a transaction at the store with `enter` before its write, and without: all that a version's check is
-    beside    a request, and the SQL statement that it is, through the same node
-    reload    a hundred requests that meet a mismatch at once: how often the schema is loaded
-    resharded writers while their table's sharding key changes, against the same writers before and after
-"""
+"""Requests of crud: what their check costs, what they cost beside SQL, and what they do while the schema moves. One
+client sends two statements in turn, one of each kind, so that whatever else the machine does falls on both alike: the
+ratio of their medians is what is measured. `python -m tools.bench.requests` prints the lines."""
 
 import asyncio
 import os

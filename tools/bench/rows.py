@@ -44,7 +44,6 @@ def newest(database: psycopg.Connection, name: str) -> Descriptor:
 
 
 def batches(descriptor: Descriptor, rows: int) -> Iterator[tuple[int, Pairs]]:
-    """The pairs of the rows, storage by storage, in key order."""
     chance = random.Random(7)
     for first in range(0, rows, BATCH):
         made = rows_of_batch(descriptor, values(range(first, min(first + BATCH, rows)), chance))

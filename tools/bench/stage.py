@@ -1,6 +1,5 @@
-"""The lab's stage: the time of a step, up to 200 steps, on models and on the lab's cluster. An answer is all that a
-page gets (`lab.sessions.shown.SessionView`) as JSON, at random positions of random sessions from one seed. Needs no
-running cluster."""
+"""The lab's stage: the time of a step, up to 200 steps, on models and on the lab's cluster, without a running cluster.
+An answer is all that a page gets (`lab.sessions.shown.SessionView`) as JSON, at random positions of random sessions."""
 
 import json
 import random

@@ -1,8 +1,5 @@
-"""A statement through a node, against psycopg writing the same pairs itself: the difference is the node's.
-
-Both sides have as many client processes, one statement at a time, each a SERIALIZABLE transaction. The direct side
-writes ready-made pairs.
-"""
+"""A statement through a node, against psycopg writing the same ready-made pairs itself: the difference is the node's.
+Both sides have as many client processes, one statement at a time, each a SERIALIZABLE transaction."""
 
 import multiprocessing
 import time

@@ -1,7 +1,5 @@
-"""From an event's commit to the browsers: two hundred WebSocket clients that follow the cluster.
-
-All of them live in this process, which parses each message: their own work is part of what is measured.
-"""
+"""From an event's commit to two hundred WebSocket clients that follow the cluster. All live in this process, which
+parses each message: their own work is part of what is measured."""
 
 import asyncio
 import http.cookiejar

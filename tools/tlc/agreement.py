@@ -83,7 +83,6 @@ def is_shown_by_atomic(model: Model) -> bool:
 
 
 def has_nodes(model: Model) -> bool:
-    """True for a plain index: the other kinds have Atomic alone."""
     return variants.PARTS[model.kind].atomic == variants.ATOMIC
 
 

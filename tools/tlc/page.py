@@ -1,5 +1,4 @@
-"""The tables of docs/reference/tla.md below its own text. Processor seconds are those of the run that wrote it, not
-compared."""
+"""The tables of docs/reference/tla.md. Their processor seconds are of the run that wrote it, and are not compared."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""One run of TLC: a module, a configuration, and the answer. Each has a folder of its own: TLC unpacks modules
-there, under fixed names. Runs end by the number of states, not by the clock, which other work slows down."""
+"""One run of TLC: a module, a configuration, and the answer. Each has a folder of its own, since TLC unpacks modules
+under fixed names. Runs end by the number of states, not by the clock, which other work slows down."""
 
 import re
 import resource
@@ -25,8 +25,6 @@ class TlcFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The module, one of its specifications, its constants, and its invariants."""
-
     module: str
     specification: str
     constants: Mapping[str, str]
@@ -60,7 +58,6 @@ class Result:
 
     @property
     def events(self) -> int:
-        """The states of the counterexample but the first one."""
         return max(len(self.trace) - 1, 0)
 
 

@@ -1,8 +1,6 @@
 """A trace of TLC as the steps of `manage.py explore --steps`.
 
-    act = <<n1, "enter", 3, NoRow>>         n1.begin
     act = <<n1, "commit", r1, x2>>          n1.read.1  n1.write.update.1.2  n1.commit
-    act = <<"fill", "put", r1, 2>>          fill.put.1.2
 
 The explorer writes under a live lease only (T4): if the lease ends before the commit, the write is put before that.
 """
@@ -47,7 +45,6 @@ _PHASES = {"pinned": "pins v{version}", "entered": "enters v{version}", "idle": 
 
 
 def _transactions(text: str) -> dict[str, tuple[str, str]]:
-    """The phase and the version of each node's transaction."""
     found = {}
     for node, record in re.findall(r"(n\d+) :> (.+?)(?= @@ n\d+ :>|\s*\)?$)", text):
         version = re.search(r"\bv \|-> (\d+)", record)
@@ -107,7 +104,6 @@ def _node(
 
 
 def _open(steps: Sequence[str], node: str) -> Sequence[str]:
-    """The steps since the node's transaction began; empty without one."""
     last = max((at for at, step in enumerate(steps) if step == f"{node}.begin"), default=None)
     if last is None or f"{node}.commit" in steps[last:] or f"{node}.rollback" in steps[last:]:
         return ()

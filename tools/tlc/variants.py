@@ -1,6 +1,5 @@
-"""The questions to TLC: one for each model of the explorer that the specifications in `docs/spec` can express.
-Changes of key, NULLs, conditions of partial indexes and hashes are not in the specifications, and so not in these
-models."""
+"""The questions to TLC: one for each model of the explorer that the specifications in `docs/spec` can express. Changes
+of key, NULLs, conditions of partial indexes and hashes are not in the specifications, and so not in these models."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -101,7 +100,6 @@ def _left_out(kind: Kind) -> Iterator[tuple[str, Model]]:
 
 
 def reductions() -> Iterator[tuple[str, Model]]:
-    """The models of an index for which Refines is checked: nothing left out, then each rule."""
     add = Model(Kind.INDEX, stages(ADD), rows=1, ranges=1)
     drop = replace(add, stages=stages(DROP_INDEX))
     for name, model in (("add", add), ("drop", drop)):

@@ -2,9 +2,7 @@
 
     python -m tools.bench.scale --rows 10000,100000     these sizes only
     python -m tools.bench.scale --page                  the page anew, from what was measured before
-
-Each size has a cluster of its own. What was measured is kept in `measured.json`, size by size: a run that was cut off
-goes on, and `--anew` measures again.
+    python -m tools.bench.scale --anew                  every size again; else only those without a measurement
 
 measure   one size: seconds, processors, memory, WAL
 points    what was measured, and where it is kept

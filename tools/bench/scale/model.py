@@ -1,7 +1,4 @@
-"""A model of cost: a fixed part, and one for each row. Fitted to relative errors, so that no size outweighs another.
-
-value = fixed + per_million · rows / 1,000,000
-"""
+"""A model of cost: a fixed part, and one for each row. Fitted to relative errors, so that no size outweighs another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -24,7 +24,6 @@ class Point:
 
 
 def read(path: Path = KEPT) -> dict[int, Point]:
-    """By rows."""
     if not path.exists():
         return {}
     return {one["rows"]: Point(**one) for one in json.loads(path.read_text())}
