@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 def run_beside(
     what: str, work: Coroutine[Any, Any, None], on_failure: Callable[[BaseException], None] | None = None
 ) -> "asyncio.Task[None]":
-    """Do this work in a task. Should it fail the log says so, and `on_failure` is called; a cancel is no failure."""
+    """Does this work in a task. If it fails, the log says so and `on_failure` is called; a cancel is no failure."""
     task = asyncio.get_running_loop().create_task(work, name=what)
 
     def ended(_: object) -> None:

@@ -41,8 +41,6 @@ class TableOutcome:
 
 @dataclass(eq=False)
 class Environment:
-    """The node's way to the store, its leases."""
-
     node: str
     incarnation: int
     storages: int
@@ -87,10 +85,8 @@ class Environment:
         return len({id(transaction) for _, transaction in self._holders.values()})
 
     def long_waits(self, lease_s: float) -> list[float]:
-        """For how long sessions wait whose statement, or transaction, is under way for longer than a lease.
-
-        Either holds up others for so long: a schema change, or whoever waits for the same rows.
-        """
+        """Seconds that statements or transactions have been under way, of those that last longer than a lease. Either
+        holds up a schema change, or others who wait for the same rows."""
         now, since = time.monotonic(), dict(self.running)
         for _, transaction in self._holders.values():
             if transaction.by is not None:
@@ -116,7 +112,6 @@ class Environment:
         return known
 
     def begin(self, *, is_read_only: bool = False, by: Owner | None = None, is_block: bool = False) -> Transaction:
-        """A transaction of session `by`."""
         return Transaction(
             self.pool, self.storages, self._settle, is_read_only, is_reading=is_read_only, by=by, is_block=is_block
         )
@@ -158,19 +153,15 @@ class Environment:
             self.keeper.unpin(pin)  # type: ignore[arg-type]
 
     async def load_refused(self, retry: Retry) -> None:
-        """Have the newest version at hand of a table that was refused, before the client tries again.
-
-        News of it may be lost, and without a lease the old one is not over by itself.
-        """
+        """Loads the newest version of a table that was refused, before the client tries again. News of it may be lost,
+        and without a lease the old one does not end by itself."""
         if retry.pin is not None:
             with suppress(LeaseError):  # the next attempt says so, or another node is asked
                 self.keeper.unpin(await self.keeper.pin(retry.pin.table_id, fresh=True))
 
     def end_holder(self, pin: Pin) -> None:
-        """The keeper says that nothing done under this pin may be acknowledged any more.
-
-        A query in progress may finish, under its lock (T4): it ends in `Block.end_expired`, or with its transaction.
-        """
+        """Nothing done under this pin may be acknowledged any more. A query in progress may finish, under its lock
+        (T4): it ends in `Block.end_expired`, or with its transaction."""
         _, transaction = self._holders.get(id(pin), (None, None))
         if transaction is None:
             return
@@ -181,17 +172,13 @@ class Environment:
         self.run_beside("ending a transaction", transaction.abandon(pin.ended_because or "its lease ended"))
 
     def run_beside(self, what: str, work: Coroutine[Any, Any, None]) -> None:
-        """Do some work that no session waits for. It ends with the node."""
         task = run_beside(what, work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
     async def wait_for_room(self, transaction: Transaction) -> None:
-        """Wait until a query may take a session at the store for as long as it likes.
-
-        Nobody knows which are long. Those of one user get three quarters of its share, so that its reads and writes by
-        key find a session, too.
-        """
+        """Waits until a query may take a session at the store for as long as it likes. Those of one user get three
+        quarters of its share, so that its reads and writes by key find a session, too."""
         user = "" if transaction.by is None else transaction.by.user
         while (
             sum(other.by is not None and other.by.user == user for other in self.in_place)

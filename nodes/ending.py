@@ -1,11 +1,8 @@
-"""A node that was told to end is gone soon after, whatever hangs, and says what it did not wait for.
+"""A node that was told to end does so soon, whatever hangs, and logs what it did not wait for.
 
-    in order      the server ends clients, gives leases back and closes what it has, each in its own time (`STEPS_S`)
-    left behind   tasks that hear no cancel, threads at a store that does not answer
-    last resort   after `END_S_MAX` a thread ends the process; should none run any more, the kernel's alarm does
-    from outside  whoever told it to end kills it after `KILL_S_MAX`, when all of that has had its time
-
-No thread is waited for: Python would do so without limit, at the end of an event loop and at that of the process.
+Each step of the server's end has its time (`STEPS_S`). After `END_S_MAX` a thread ends the process, or else the
+kernel's alarm; after `KILL_S_MAX` the process that told it kills it. No thread is waited for: Python would do so
+without limit, at the end of an event loop and at that of the process.
 """
 
 import asyncio
@@ -66,7 +63,6 @@ def end_now(node: str, code: int, loop: asyncio.AbstractEventLoop) -> None:
 
 
 def left_over(loop: asyncio.AbstractEventLoop) -> list[str]:
-    """Tasks that are not done, and threads that are busy."""
     tasks = [f"task {_name(task)}" for task in asyncio.all_tasks(loop) if not task.done()]
     frames = sys._current_frames()
     threads = []

@@ -1,8 +1,5 @@
 """The entries of an index on each storage: as a fill counts them while it works, and counted now and then at rest.
-
-Counting costs a range scan, so that the next count waits a hundred times as long as the last one took. A count that
-takes too long is left out.
-"""
+Counting costs a range scan, so the next count waits a hundred times as long as the last one took."""
 
 from __future__ import annotations
 
@@ -60,11 +57,8 @@ def entries_of(descriptor: Descriptor) -> list[Json]:
 
 
 def _rows(descriptor: Descriptor, storage: int, counted: Json, whole: Collection[int]) -> int | None:
-    """As many as a whole index has entries; without one PostgreSQL's estimate, or the last such count if that is near.
-
-    The estimate is a tenth off after a fill or a delete, until PostgreSQL looks again. An index beside it looked as if
-    entries were missing.
-    """
+    """As many as a whole index has entries; else PostgreSQL's estimate, or the last such count if near. The estimate is
+    a tenth off after a fill or a delete: an index beside it looked as if entries were missing."""
     key = (descriptor.table_id, storage)
     exact = next((counted[one] for one in whole if counted[one] is not None), None)
     if exact is not None:
@@ -102,7 +96,6 @@ def _was_public(table_id: int, version: int, index_id: int) -> bool:
 
 
 def _indexes(descriptor: Descriptor) -> list[Index]:
-    """Those that are on their way come first, then the newest."""
     return sorted(descriptor.indexes, key=lambda one: (one.state is State.PUBLIC, -one.id))[:INDEXES_SHOWN]
 
 

@@ -1,10 +1,6 @@
 """Figures of a node: how much it does, how long its clients wait; counted for a second, then sent and added up.
-
-Latencies are counted in buckets whose width grows with the latency, so that a statement costs an addition and no
-percentile is off by more than three percent:
-
-    microseconds   0 1 2 .. 31 | 32-33 34-35 .. 62-63 | 64-67 ..      sixteen buckets for each doubling
-"""
+Latencies are counted in buckets, sixteen for each doubling, so that a statement costs an addition and no percentile is
+off by more than three percent."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +22,6 @@ def bucket_of(microseconds: int) -> int:
 
 
 def middle_of(bucket: int) -> float:
-    """The latency that stands for all in a bucket, in microseconds."""
     shift = max(bucket // PER_DOUBLING - 1, 0)
     return ((bucket - shift * PER_DOUBLING) << shift) + ((1 << shift) - 1) / 2
 
@@ -59,11 +54,9 @@ class Meter:
         self.slowest_ms = 0.0
 
     def retried(self) -> None:
-        """A statement is tried again without its client knowing (T7)."""
         self.retries += 1
 
     def percentile_ms(self, share: float) -> float | None:
-        """The latency that `share` of the statements did not exceed."""
         wanted = math.ceil(share * self.statements)
         if not wanted:
             return None
@@ -75,10 +68,8 @@ class Meter:
         raise AssertionError(f"{self.statements} statements, but only {seen} latencies")
 
     def take(self, now: float, *, at: float, open_transactions: int, long_waits: Sequence[float] = ()) -> Sample:
-        """The second that ends `now` (on the clock of `began`), as of `at`; the next one begins.
-
-        `long_waits` are the ages of what is under way for longer than a lease.
-        """
+        """The second that ends `now` (on the clock of `began`), as of `at`; the next one begins. `long_waits`: ages of
+        what is under way for longer than a lease."""
         sample = Sample(
             at=at,
             statements_per_s=round(self.statements / max(now - self.began, 0.001), 1),

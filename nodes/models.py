@@ -19,7 +19,7 @@ class SqlPassword(models.Model):
 
 
 class TrafficRun(models.Model):
-    """Traffic that somebody started from the page. While it goes on `figures` are those of its last second."""
+    """Traffic that was started from the page. While it goes on `figures` are those of its last second."""
 
     table_id = models.IntegerField()
     table_name = models.TextField()

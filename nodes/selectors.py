@@ -51,7 +51,6 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
 
 
 def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int | None, list[Any]]]:
-    """By table: the fence of a storage, and the versions it knows."""
     cursor.execute(KNOWN.format(number=int(number)), [tables])
     return {table: (fence, json.loads(versions or "[]")) for table, fence, versions in cursor.fetchall()}
 
@@ -63,10 +62,8 @@ def _storages(count: int) -> list[Json]:
 
 
 def _table(descriptor: Descriptor, name: str, newest: int, known: list[tuple[int | None, list[Any]]]) -> Json:
-    """A table as the storages that it is spread over know it; storages that know the same are shown once.
-
-    Others may know nothing of it: a table that a transaction has made is told to its own storages alone (T9).
-    """
+    """A table as its storages know it; storages that know the same are shown once. Others may know nothing of it: a
+    table that a transaction has made is told to its own storages alone (T9)."""
     cells = [
         {
             "fence": fence,
@@ -103,6 +100,5 @@ def requests_now() -> Json:
 
 
 def _mean_ms(counts: dict[str, float | None]) -> float | None:
-    """The mean time of a reload. None: there was none."""
     reloads, seconds = counts.get("reloads") or 0, counts.get("reload_s") or 0.0
     return 1000 * seconds / reloads if reloads else None

@@ -1,4 +1,4 @@
-"""A node's life: it registers, serves its port under its leases, and goes in good order or at once.
+"""A node's life: it registers, serves its port under its leases, and ends in good order or at once.
 
 SIGTERM   clients get 57P01, transactions under way get a moment, leases are released, exit 0 (`nodes.ending`)
 fatal     a lease cannot be renewed or another incarnation serves: everything ends at once, exit 75 (L10)
@@ -66,8 +66,6 @@ class CannotServe(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that a node is told."""
-
     name: str
     host: str
     port: int
@@ -139,8 +137,6 @@ def _port_file(settings: Settings) -> Path:
 
 
 class Server:
-    """One incarnation of a node, from its registration to its exit code."""
-
     def __init__(
         self,
         settings: Settings,
@@ -211,7 +207,6 @@ class Server:
         return int(self.listener.getsockname()[1])
 
     def stop(self) -> None:
-        """Go in good order."""
         self._end(0)
 
     def _end(self, code: int) -> None:

@@ -20,7 +20,6 @@ def set_sql_password(user: User, password: str, *, who: str) -> None:
 
 
 def remove_sql_password(user: User, *, who: str) -> bool:
-    """Forget the user's SQL password; False when there was none."""
     removed, _ = SqlPassword.objects.filter(user=user).delete()
     if removed:
         log.info("SQL password of %r removed by %r", user.get_username(), who)
@@ -28,7 +27,6 @@ def remove_sql_password(user: User, *, who: str) -> bool:
 
 
 def is_sql_password(user: User, password: str) -> bool:
-    """True when this is the user's SQL password."""
     kept = SqlPassword.objects.filter(user=user).values_list("verifier", flat=True).first()
     return kept is not None and is_password_of(verifier_from(kept), password)
 

@@ -48,7 +48,6 @@ MEANINGS = {
 
 
 def meaning(sqlstate: str) -> str:
-    """A refusal in a sentence."""
     return str(MEANINGS.get(sqlstate) or gettext("Traffic does not expect this one: the message below is the node's."))
 
 

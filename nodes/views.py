@@ -55,7 +55,6 @@ def console(request: HttpRequest) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_POST
 def run(request: HttpRequest, number: str) -> HttpResponse:
-    """Run the pane's statements; an open transaction stays open."""
     _check(number)
     sql, name = request.POST.get("sql", ""), request.POST.get("node", "")
     if len(sql) > SQL_CHARS_MAX:
@@ -79,7 +78,6 @@ def run(request: HttpRequest, number: str) -> HttpResponse:
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_POST
 def end(request: HttpRequest, number: str) -> HttpResponse:
-    """Close the pane's session; what was not committed is rolled back."""
     _check(number)
     panes.close(_owner(request), number)
     return _answer(request, {"number": number, "ended": True}, request.POST.get("sql", ""))
@@ -112,14 +110,12 @@ def transaction(request: HttpRequest, number: str) -> HttpResponse:
 @login_required
 @require_GET
 def requests(request: HttpRequest) -> HttpResponse:
-    """The requests of all nodes, counted, and the versions that the storages accept."""
     return render(request, "requests.html", {"section": "cluster"} | snapshot.page_context(REQUESTS))
 
 
 @login_required
 @require_GET
 def request_trace(request: HttpRequest) -> HttpResponse:
-    """One request step by step, from the address that it is in."""
     try:
         kept = pictures.read(request.GET.get("t", ""))
     except pictures.NoTrace as error:
@@ -129,7 +125,6 @@ def request_trace(request: HttpRequest) -> HttpResponse:
 
 
 def _answered(answer: Answer) -> dict[str, Any]:
-    """An answer with what its node tells of each statement, and where its error is."""
     statements = [
         (grid, None if trace is None else pictures.shown(trace, answer.node)) for grid, trace in answer.statements
     ]
@@ -140,7 +135,6 @@ def _answered(answer: Answer) -> dict[str, Any]:
 
 
 def _around(request: HttpRequest, number: str) -> dict[str, Any]:
-    """The surroundings of a pane's answer: its transaction, and its earlier statements."""
     pane = panes.get(_owner(request), number)
     about = {"number": number, "node": pane.node if pane else "", "held": held.shown(pane)}
     return about | {"history": panes.history(_owner(request), number), "count": _count(request)}
@@ -169,10 +163,8 @@ def _answer(request: HttpRequest, shown: dict[str, Any], sql: str) -> HttpRespon
 
 
 def _page(request: HttpRequest) -> dict[str, Any]:
-    """The page with the panes as they are: each with its newest answer, its transaction and its history.
-
-    The address may choose a pane's node and put a statement into it (`node`, `sql`, `pane`).
-    """
+    """The page with the panes as they are. The address may choose a pane's node and put a statement into it (`node`,
+    `sql`, `pane`)."""
     count, nodes = _count(request), list(Node.objects.filter(port__gt=0))  # a bulk load is a node without a port
     wished, into, names = request.GET.get("node"), request.GET.get("pane", NUMBERS[0]), {node.name for node in nodes}
     pages = []
@@ -200,8 +192,8 @@ def _tables(count: int) -> dict[str, Any]:
 
 
 def _wished(request: HttpRequest, number: str) -> str:
-    """The statement that the address puts into a pane: an example, one of the pane's earlier ones by its name, or
-    those of a transaction that somebody ended."""
+    """The statement that the address puts into a pane: an example, an earlier one by its name, or those of a
+    transaction that was ended."""
     if "lost" in request.GET:
         pane = panes.get(_owner(request), number)
         return pane.unfinished.sql if pane is not None and pane.unfinished is not None else ""
@@ -220,7 +212,6 @@ def _owner(request: HttpRequest) -> str:
 
 @receiver(user_logged_out)
 def give_up_panes(request: HttpRequest | None, **_: Any) -> None:
-    """Signing out gives up what was left open in the console."""
     key = None if request is None else request.session.session_key
     if key is not None:
         panes.close_all_of(key)

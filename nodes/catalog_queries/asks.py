@@ -1,11 +1,6 @@
-"""Does a statement ask the catalog, and of what else does it speak? From its tree. Pure.
-
-SELECT relname FROM pg_class                     the catalog
-SELECT format_type(23, NULL)                     the catalog, by a function
-SELECT 'flights'::regclass                       the catalog, by a name
-SELECT version()                                 the session: no catalog is needed
-SELECT .. FROM flights, pg_class                 both: refused, as the shadow's tables are empty
-"""
+"""Does a statement ask the catalog, and of what else does it speak? From its tree. Pure. The catalog's relations,
+functions and names (`'flights'::regclass`) count; `version()` needs only the session. A statement over the catalog and
+over rows is refused, as the shadow's tables are empty."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +90,6 @@ def key_of(node: Node) -> str | None:
 
 
 def is_name_of_catalog(name: str) -> bool:
-    """True for a name that, without a schema, means a relation of pg_catalog."""
     return name in RELATIONS or name in MORE
 
 
@@ -107,7 +101,6 @@ MORE = frozenset({
 
 
 def _of_catalog(call: Node) -> set[str]:
-    """The function of the catalog that is called, if it is one."""
     parts = [part.string.sval for part in call.funcname]
     if len(parts) > 1 and parts[0] not in (CATALOG, INFORMATION):
         return set()

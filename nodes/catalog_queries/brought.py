@@ -1,11 +1,5 @@
-"""Relations whose rows a node brings along: it knows them better, or a server would tell of others.
-
-of the session      pg_settings, pg_cursors, pg_prepared_statements
-of the node         pg_stat_activity, pg_stat_ssl, pg_stat_gssapi
-of the cluster      pg_locks, and the views of our own
-of who asks         pg_roles, pg_user, pg_database, pg_tablespace
-of nobody           relations of the server that are empty here
-"""
+"""Relations whose rows a node brings along: of its sessions, of itself, of the cluster, of the user who asks. It knows
+them better, or a server would show others. Relations that describe the server are empty here."""
 
 import datetime as dt
 import json
@@ -116,7 +110,7 @@ def _of_standard(relation: str, database: str, owner: str) -> str:
 
 
 def _counted(relation: str) -> str | None:
-    """Tables or indexes by name, without numbers that nobody has counted."""
+    """Tables or indexes by name, without numbers that were not counted."""
     columns = RELATIONS[relation]
     if "relname" not in columns:
         return None

@@ -1,9 +1,7 @@
 """The text for the shadow: a client's own, with what the session knows better put in place. Pure.
 
     FROM pg_settings          (SELECT .. rows that the node brings ..) AS pg_settings
-    current_user, version()   (SELECT 'ann'::name AS "current_user")
-    pg_table_size(oid)        NULL: nothing is counted here
-    pg_get_userbyid(oid)      the one owner
+    current_user              (SELECT 'ann'::name AS "current_user")
 
 Each is replaced where it stands, so the positions of errors lead back (`nodes.sql.tables_in_place`). The name of a
 column stays: that of a subquery is the name of its only column.
@@ -71,7 +69,7 @@ class Facts:
     is_of_rows: bool = False
     """The text is for the store, whose role may not ask for settings."""
     is_bare: bool = False
-    """The values are put where no query may stand, and no name is asked for."""
+    """The values stand where no query may stand, and no name is asked for."""
     sets: list[tuple[str, str | None, bool]] = field(default_factory=list)
     """Settings that the text sets: name, value, whether for the transaction. Found by `compiled`."""
 
@@ -133,7 +131,6 @@ class _Walk:
         self._replace(first, last, text)
 
     def _column(self, node: Node) -> None:
-        """pg_catalog.pg_settings.name: without a schema, where the relation is replaced."""
         parts = [part.string.sval for part in node.fields]
         if len(parts) < 3 or parts[0] not in (CATALOG, INFORMATION):
             return
@@ -162,7 +159,6 @@ class _Walk:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _value(self, node: Node) -> None:
-        """CURRENT_USER and its like."""
         first = self.words.index(node.location)
         word = self.words[first]
         if word in ("current_user", "current_role", "session_user", "user"):
@@ -199,7 +195,6 @@ class _Walk:
         return self._value_of(f"{literal(value)}::pg_catalog.name", quoted(name))
 
     def _value_of(self, expression: str, name: str) -> str:
-        """A value under the name of what it stands for."""
         return f"({expression})" if self.facts.is_bare else f"(SELECT {expression} AS {name})"
 
     def _call(self, call: Node) -> None:
@@ -232,7 +227,6 @@ class _Walk:
         return self._value_of(f"{literal(value)}::pg_catalog.text", "current_setting")
 
     def _set(self, call: Node) -> None:
-        """set_config of constants: it is done when the answer has a row."""
         given = [self._known(arg) for arg in call.args]
         shown = "shown"
         match given:
@@ -248,7 +242,6 @@ class _Walk:
         self._replace_call(call, f"(SELECT {shown}::pg_catalog.text AS set_config FROM {values})")
 
     def _known(self, node: Node) -> object:
-        """The value of a constant or a parameter; `...` of anything else."""
         if node.WhichOneof("node") == "type_cast":
             return self._known(node.type_cast.arg)
         number = node.param_ref.number if node.WhichOneof("node") == "param_ref" else 0
@@ -261,7 +254,7 @@ class _Walk:
         return ... if value is None else value
 
     def _settings(self, call: Node) -> str:
-        """Of a column: looked up among all; what is not there is refused by PostgreSQL's own function, or by a cast."""
+        """Of a column: looked up among all; PostgreSQL's own function, or a cast, refuses an unknown name."""
         arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
         rows = literal(json.dumps([{"name": name.lower(), "shown": shown} for name, shown in self.facts.settings()]))
         given = arguments if len(call.args) > 1 else f"{arguments}, false"
@@ -276,7 +269,7 @@ class _Walk:
         return f"(SELECT {own} AS current_setting FROM {values} LEFT JOIN {found} ON {is_found})"
 
     def _privilege(self, name: str, call: Node) -> None:
-        """The one who asks is, at the shadow, the owner; who may only read has no right but to read."""
+        """At the shadow the user who asks is the owner. A user who may only read has no other right."""
         most = 4 if name == "has_column_privilege" else 3
         people = call.args[:-1] if name == "pg_has_role" else call.args[:1] if len(call.args) == most else ()
         for person in filter(self._is_user, people):

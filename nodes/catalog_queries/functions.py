@@ -1,8 +1,6 @@
-"""Functions that a text may call at the shadow: by their names, beside the privileges of the role it runs as. Pure.
-
-In a database whose owner is no superuser privileges cannot be taken from PUBLIC, and a function has more than one way
-to be called (`nodes.sql.admission`). So the names are looked at in any case.
-"""
+"""Functions that a text may call at the shadow: by their names, beside the privileges of the role it runs as. Pure. An
+owner that is no superuser cannot take privileges from PUBLIC, and a function has more than one way to be called
+(`nodes.sql.admission`). So the names are looked at in any case."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,8 +1,6 @@
-"""The shadow of a node: sessions at it, whether it is behind the store, and the oids by which results name columns.
-
-A node asks the store for one word, which says what is published, and the shadow for the word of what it shows. Where
-they differ the node brings the shadow along (`storage.shadow.following`), whoever published.
-"""
+"""The shadow of a node: sessions at it, whether it is behind the store, and the oids by which results name columns. One
+word of the store says what is published, one of the shadow what it shows. Where they differ the node brings the shadow
+along (`storage.shadow.following`), whoever published."""
 
 import asyncio
 import logging
@@ -52,8 +50,6 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relname = {name} AND a.attnu
 
 @dataclass(eq=False)
 class Shadow:
-    """`store` and `address` are the addresses of the store and of its shadow."""
-
     store: str
     address: str
     application_name: str
@@ -117,7 +113,6 @@ class Shadow:
         return await StoreConnection.connect(self.address, self.application_name, OPTIONS, lives=False)
 
     async def published(self) -> str:
-        """All that the store has published, as one digest."""
         result = await self.directory.ask(Command(DIGEST_SQL))
         return (result.get_value(0, 0) or b"").decode()
 
@@ -160,11 +155,8 @@ class Shadow:
     # -- oids ------------------------------------------------------------------------------------------------------
 
     async def learn(self, tables: Iterable[Descriptor], views: Iterable[tuple[int, str, Sequence[str]]] = ()) -> None:
-        """Know by which oids and numbers clients know the columns of these tables and views (id, name, columns).
-
-        What cannot be learned is described as no table's column: rows do not wait for the catalog. A node without a
-        shadow asks nobody.
-        """
+        """Learns by which oids and numbers clients know the columns of these tables and views (id, name, columns). What
+        cannot be learned is described as no table's column: rows do not wait for the catalog."""
         if not self.address:
             return
         wanted = [(t.table_id, t.name, {c.name: int(c.number) for c in t.public_columns}) for t in tables]
@@ -195,7 +187,6 @@ class Shadow:
 
 
 def unanswered(lost: StoreConnectionLost) -> SqlError:
-    """The error of a session that ended before its answer was here."""
     if lost.sqlstate == PROGRAM_LIMIT:
         return too_large()
     return SqlError(CONNECTION_FAILURE, f"the catalog does not answer: {lost.message}")

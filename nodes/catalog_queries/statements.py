@@ -1,10 +1,6 @@
-"""The catalog queries of one session: each alone at the shadow, whatever block it stands in.
-
-BEGIN, settings of the session, is it what is published?   once more, if it was behind
-the tables that the transaction itself has made            made there, and rolled back with all else
-the text, as the owner of what is shown                    READ COMMITTED, read only, at most 5 s
-ROLLBACK
-"""
+"""The catalog queries of one session: each alone at the shadow, whatever block it stands in. It makes the tables that
+the transaction itself has made there, runs the text as the owner of what is shown (READ COMMITTED, read only, at most 5
+s), and rolls all of it back."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -80,7 +76,6 @@ class CatalogQueries:
         return Result("SELECT", fields, rows)
 
     async def copy(self, portal: Portal) -> Result:
-        """COPY .. TO STDOUT of a relation of the catalog, or of a query."""
         statement, node = portal.statement, portal.statement.node
         refuse_files(node)
         if node.HasField("where_clause"):
@@ -132,7 +127,6 @@ class CatalogQueries:
         )  # fmt: skip
 
     async def _query(self, relation: str) -> str | None:
-        """The query in place of a relation; None where the shadow's own stands."""
         hint = NOT_HERE.get(relation)
         if hint is not None or relation in MORE or ("." not in relation and relation not in RELATIONS):
             raise unsupported(f"reading {relation}", hint=hint)
@@ -251,7 +245,6 @@ class CatalogQueries:
 
 
 async def _script(session: StoreConnection, *words: str) -> "list[pq.abc.PGresult]":
-    """The results of statements of ours. Raises `StoreError` for one that is refused."""
     try:
         return await session.run([UsersCommand(one) for one in words])
     except StoreConnectionLost as lost:

@@ -14,7 +14,6 @@ UTF8 = 6
 
 
 def _names(user: str) -> Iterator[tuple[int, str]]:
-    """The owner of everything, and who asks."""
     yield OWNER, OWNER_NAME
     if user != OWNER_NAME:
         yield USER, user

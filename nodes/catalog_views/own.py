@@ -1,14 +1,6 @@
-"""Views of our own, in schema schemalab: what the pages show of versions, as relations to ask.
-
-    elements   every element of the newest versions, those that are not public among them
-    versions   the versions of each table
-    leases     which node may use which version until when
-    changes    schema changes, the last ones first
-    nodes      the nodes of the cluster
-
-The first is made from descriptors, the others are asked of the store when a query reads them: as things are now, not
-as of the transaction's snapshot.
-"""
+"""Views of our own, in schema schemalab: what the pages show of versions, as relations to ask. `elements` is made from
+descriptors, the others are asked of the store when a query reads them: as things are now, not as of the transaction's
+snapshot."""
 
 from collections.abc import Iterator, Sequence
 
@@ -53,7 +45,6 @@ own by two. Who holds one the store does not know."""
 
 
 def element_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
-    """The elements of these versions, in any state."""
     by_id = {table.table_id: table for table in tables}
     for table in tables:
         of_table: Row = {"table_name": table.name, "version": table.version}

@@ -1,8 +1,4 @@
-"""The relations of the catalog, with the columns that PostgreSQL 18 gives them, in its order.
-
-`relations.tsv` has a line for each. A relation whose rows a node brings needs their names, and so does a name that
-without a schema means a relation of pg_catalog.
-"""
+"""The relations of the catalog, with the columns that PostgreSQL 18 gives them, in its order, from `relations.tsv`."""
 
 from pathlib import Path
 
@@ -12,7 +8,6 @@ SCHEMA, OWN = "pg_catalog", "schemalab"
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Names of columns by key: the name, with its schema unless that is pg_catalog."""
     columns = {
         f"{OWN}.{name}": tuple(word.partition(":")[0] for word in words.split())
         for name, words in own_views.COLUMNS.items()

@@ -18,10 +18,7 @@ class Metadata(TypedDict):
 
 @dataclass(frozen=True)
 class Result:
-    """Rows, and what their values are: of the version that they were read or written with.
-
-    `rows` is empty when option `noreturn` was given.
-    """
+    """Rows (empty with option `noreturn`), and their types, of the version that they were read or written with."""
 
     metadata: list[Metadata]
     rows: list[Row]
@@ -48,10 +45,7 @@ class FailedRow:
 
 @dataclass(frozen=True)
 class BatchResult(Result):
-    """The account of a batch: each index of the input stands in exactly one of the four lists.
-
-    `rows` are those that were done, in the order of the input.
-    """
+    """The account of a batch: each index of the input stands in exactly one of four lists. `rows` are those done."""
 
     done: list[int] = field(default_factory=list)
     failed: list[FailedRow] = field(default_factory=list)
@@ -64,10 +58,8 @@ class BatchResult(Result):
 
 
 class CrudError(Exception):
-    """An operation that was refused. `kind` is its class, `code` PostgreSQL's.
-
-    Nothing was written, unless `kind` is UnknownOutcomeError, or a truncate ended before the table was empty.
-    """
+    """A refused operation; `kind` is its class, `code` PostgreSQL's. Nothing was written, unless `kind` is
+    UnknownOutcomeError, or a truncate ended before the table was empty."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         super().__init__(answer["message"])

@@ -111,7 +111,6 @@ class Call(Generic[T]):
         return [*self.arguments, json.dumps(plain(options))]
 
     def result(self, answer: Any) -> T:
-        """Raises `CrudError`."""
         return self.read(checked(answer))
 
 

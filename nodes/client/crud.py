@@ -201,11 +201,9 @@ class Operations:
 
 
 class Crud(Operations):
-    """The operations of one node, over one connection in autocommit: each call is a transaction of its own.
-
-    `address` is what psycopg connects to, or an existing connection, which serves one thread at a time; `timeout` is
-    that of calls that name none. psycopg's errors say that the node cannot be reached.
-    """
+    """The operations of one node, over one connection in autocommit: each call is a transaction of its own. `address`
+    is what psycopg connects to, or an existing connection, which serves one thread at a time; `timeout` (seconds) is
+    that of calls that name none. psycopg's errors say that the node cannot be reached."""
 
     def __init__(
         self, address: str | psycopg.Connection[Any], *, timeout: float | None = None, **connecting: Any
@@ -247,11 +245,7 @@ class Crud(Operations):
 
 
 class AsyncCrud(Operations):
-    """The same as coroutines. A connection serves one task at a time; others wait for it.
-
-    async with await AsyncCrud.connect("host=127.0.0.1 port=7101 user=owner dbname=schemalab") as crud:
-        await crud.get("customers", 1)
-    """
+    """The same as coroutines. A connection serves one task at a time; others wait for it."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any], *, timeout: float | None = None) -> None:
         self.connection, self.timeout = connection, timeout

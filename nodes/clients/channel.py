@@ -1,9 +1,6 @@
-"""A client's connection as a stream of messages, with limits in both directions.
-
-Bytes arrive when the client likes; `message` hands them out one complete message at a time and
-stops the client when it sends faster than it is served. What is sent is gathered and written when
-it is asked for (`flush`) or grows large, and waits while the client does not read.
-"""
+"""A client's connection as a stream of messages, with limits in both directions. A client that sends faster than it is
+served is stopped. What is sent is gathered until `flush`, or until it is large, and waits while the client does not
+read."""
 
 import asyncio
 import ssl
@@ -80,7 +77,6 @@ class Channel(asyncio.Protocol):
 
     @property
     def address(self) -> str:
-        """Where the client is, without its port; empty when it is gone already."""
         return str((self.transport.get_extra_info("peername") or ("",))[0])
 
     def refuse_unread(self) -> None:
@@ -126,10 +122,7 @@ class Channel(asyncio.Protocol):
         return kind, body
 
     async def message(self) -> tuple[int, bytes]:
-        """The kind and body of the next message. Raises `ConnectionResetError` when the client is gone.
-
-        The data of a COPY that is over is read and forgotten.
-        """
+        """The kind and body of the next message. Skips data of a COPY that is over. Raises `ConnectionResetError`."""
         if not self._data_left:
             await self._peek(HEAD_BYTES)
             at_hand = self.message_at_hand()
@@ -157,7 +150,6 @@ class Channel(asyncio.Protocol):
         return DATA, taken
 
     async def _head(self) -> tuple[int, int]:
-        """The kind and length of the next message, which stays unread."""
         head = await self._peek(5)
         kind, (length,) = head[0], _INT.unpack_from(head, 1)
         if kind not in KINDS:
@@ -168,7 +160,6 @@ class Channel(asyncio.Protocol):
         return kind, length
 
     def kind_at_hand(self) -> int | None:
-        """The kind of the next message, which stays unread, if its first byte is there."""
         return self._received[0] if self._received else None
 
     async def next_kind(self) -> int:

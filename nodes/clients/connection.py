@@ -1,20 +1,12 @@
 """PostgreSQL's wire protocol 3 as a server speaks it: any libpq client may connect.
 
-A `Client` is one connection from its first byte to its last: it knows the order of messages (startup,
-authentication, statements, cancel) and whose turn it is. What the messages of statements do is in
-`nodes.clients.statements`; of SQL, only the `Session` knows.
-The rules that are easily broken:
-
     an error is sent at once: a client that has sent Flush waits for it
     after an error in the extended protocol everything up to Sync is skipped
     statements up to Sync, or of one simple query, are one transaction unless BEGIN says otherwise
-    ReadyForQuery tells the truth about the transaction: I idle, T in one, E in a failed one
+    ReadyForQuery reports the transaction: I idle, T in one, E in a failed one
 
-Between any two messages, and statements of one, others have their turn when it is due: what has arrived already is
-read without waiting, and a client may send thousands of messages at once.
-
-Nobody waits for a client for ever: not for one that does not sign in, nor, while its transaction holds versions and
-a session at the store, for one that neither sends the next statement nor takes its rows.
+Between messages other work gets its turn when it is due: a client may send thousands of messages at once. No wait for a
+client is without limit: a transaction that waits for it holds versions and a session at the store.
 """
 
 import asyncio
@@ -141,7 +133,6 @@ class Client:
 
     @property
     def is_busy(self) -> bool:
-        """True while a message is served: the client's own time begins when it has been answered."""
         return not self._is_waiting
 
     def abandon(self) -> None:
@@ -150,7 +141,6 @@ class Client:
             self.task.cancel()
 
     def cancel(self, why: errors.SqlError) -> None:
-        """Interrupt the statement that runs now, if one does."""
         if self.is_executing and self.task is not None and self.interrupt is None:
             self.interrupt = why
             self.task.cancel()
@@ -174,10 +164,7 @@ class Client:
         self.channel.write()
 
     def deliver(self) -> None:
-        """Send the notifications that have come, if it is the client's turn and no transaction is open.
-
-        What it does not take waits, and is tried again.
-        """
+        """Sends notifications, if it is the client's turn and no transaction is open. The rest is tried again."""
         if self._is_waiting and self._send_notifications():
             self.channel.write()
         if self.channel.is_full and self._later is None:
@@ -189,7 +176,6 @@ class Client:
             self.deliver()
 
     def _send_notifications(self) -> bool:
-        """Send what has come, as far as the channel takes it; whether there was anything."""
         assert self.session is not None
         has_sent = False
         while not self.channel.is_full and (found := self.session.next_notification()) is not None:
@@ -207,7 +193,6 @@ class Client:
     # -- messages -----------------------------------------------------------------------------------------------
 
     async def _serve_message(self) -> bool:
-        """Serve one message; False when the client says goodbye."""
         assert self.session is not None
         if self._goodbye is not None and self.session.status() == b"I":
             raise self._goodbye
@@ -239,7 +224,6 @@ class Client:
         return message
 
     async def _guarded(self, kind: str, body: bytes) -> None:
-        """Serve a message so that an error is reported and contained."""
         try:
             work = self.statements.serve(kind, body)
             if work is not None:
@@ -374,8 +358,6 @@ class Interruptible:
 
 
 class Limit:
-    """A timer that is over with the block it stands around."""
-
     __slots__ = ("_timer",)
 
     def __init__(self, timer: asyncio.TimerHandle | None) -> None:

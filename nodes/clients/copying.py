@@ -1,12 +1,5 @@
-"""COPY between a node and its client: what the client sends is handed on piece by piece, and rows go out one a message.
-
-    node    G            send data now            H            data comes
-    client  d d d .. c   data, and its end        -
-            f            the client gives up
-    node    C            done                     d d d .. c C
-
-The beginning of what a client sends is kept for a while, so that a small COPY can be tried again as an INSERT is.
-"""
+"""COPY between a node and its client: data is handed on piece by piece, and rows go out one a message. The beginning of
+what a client sends is kept for a while, so that a small COPY can be tried again as an INSERT is."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
@@ -27,8 +20,6 @@ IGNORED = frozenset(b"HS")
 
 @dataclass(eq=False)
 class CopyData:
-    """The data of one COPY FROM STDIN, as a client sends it."""
-
     channel: Channel
     clients_turn: Callable[[], AbstractContextManager[None]]
     _kept: list[bytes] = field(default_factory=list)
@@ -40,11 +31,10 @@ class CopyData:
 
     @property
     def can_begin_again(self) -> bool:
-        """True while all that has come is kept."""
         return self._kept_bytes <= KEPT_BYTES_MAX
 
     async def begin(self, table: int, columns: Sequence[int], *, is_binary: bool) -> None:
-        """Ask the client for its data, once. Raises 40001 where another try has other columns: fields of a line would
+        """Asks the client for its data, once. Raises 40001 where another try has other columns: fields of a line would
         become values of columns that the client does not mean."""
         if self._columns is not None:
             if self._columns != (table, *columns):

@@ -1,10 +1,6 @@
-"""Cursors of SQL: a query whose rows are fetched in parts, in any direction where SCROLL says so.
-
-A query of rows has a cursor of the store (`nodes.session.store_cursors`). A question to the catalog has its rows here
-from DECLARE on, where they count for their connection:
-
-    at          0   1   2   3   ..   n   n+1        0: before the first row, n + 1: behind the last
-"""
+"""Cursors of SQL: a query whose rows are fetched in parts, in any direction where SCROLL says so. A query of rows has a
+cursor of the store (`nodes.session.store_cursors`). A question to the catalog has its rows here from DECLARE on, where
+they count for their connection; `at` is 0 before the first row, n + 1 behind the last."""
 
 import datetime as dt
 from collections.abc import AsyncIterator, Sequence
@@ -25,8 +21,6 @@ ALL = maxsize
 
 
 class Direction(Enum):
-    """The directions of FETCH; a count says how far."""
-
     FORWARD = "FETCH_FORWARD"
     BACKWARD = "FETCH_BACKWARD"
     ABSOLUTE = "FETCH_ABSOLUTE"
@@ -43,8 +37,6 @@ class Hold(Enum):
 
 @dataclass(eq=False, kw_only=True)
 class Cursor:
-    """One cursor."""
-
     name: str
     sql: str
     fields: tuple[Field, ...]
@@ -129,7 +121,6 @@ class ReadCursor(Cursor):
         return self._row()
 
     def _row(self) -> list[Row]:
-        """The row that it is on, if it is on one."""
         return self.rows[self.at - 1 : self.at] if self.at else []
 
     def _refuse_back(self) -> None:
@@ -139,7 +130,6 @@ class ReadCursor(Cursor):
 
 
 def converted(fields: Sequence[Field], rows: list[Row], before: tuple[int, ...], after: tuple[int, ...]) -> list[Row]:
-    """The rows in other formats: nearly always they are as they were read."""
     have, want = each(before, len(fields)), each(after, len(fields))
     if have == want:
         return rows

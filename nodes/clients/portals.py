@@ -1,13 +1,9 @@
-"""Prepared statements and portals: a statement, its portal, and how the rows of a portal reach the client.
+"""Prepared statements and portals, and how the rows of a portal reach the client. Both count for their connection and
+its node until they are closed (`Kept`).
 
-Both stay in memory until they are closed, so they count for their connection and its node (`Kept`).
-
-A client reads rows by the description that it was sent, perhaps long ago. So once sent, the description of a prepared
-statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
-PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
-
-The rows of a portal are those at the time of its first Execute: one with a limit is a cursor of the store. ROLLBACK TO
-closes those that came after the savepoint, older ones go on.
+Once sent, the description of a prepared statement is a promise: when a schema change makes its result another one, the
+statement is refused (0A000, as PostgreSQL does). One without a sent description follows the schema. ROLLBACK TO closes
+portals that came after the savepoint.
 """
 
 import datetime as dt
@@ -70,7 +66,6 @@ class Kept(dict[str, E]):
         return cls(KeptByConnection(NodeRows()))
 
     def recount(self, entry: E) -> None:
-        """Count an entry as large as it is now."""
         now = entry.bytes_now()
         self._held.take(now - entry.counted)
         entry.counted = now
@@ -91,10 +86,8 @@ class Kept(dict[str, E]):
 
 @dataclass(slots=True)
 class Prepared:
-    """A statement whose parameters and result are known. `statement` is None for an empty one.
-
-    `batch` numbers the messages up to one Sync: a client has read all of an earlier batch.
-    """
+    """A statement whose parameters and result are known (None: an empty one). `batch` numbers the messages up to one
+    Sync: a client has read all of an earlier batch."""
 
     sql: str
     statement: Any
@@ -111,7 +104,6 @@ class Prepared:
     _description: tuple[tuple[Field, ...] | None, tuple[int, ...], bytes] | None = None
 
     def description(self, formats: tuple[int, ...] = ()) -> bytes:
-        """The answer to Describe, with these result formats."""
         known = self._description
         if known is None or known[0] is not self.fields or known[1] != formats:
             known = self._description = self.fields, formats, description(self.fields, formats)
@@ -150,8 +142,6 @@ class CopyData(Protocol):
 
 @dataclass(slots=True)
 class Portal:
-    """A bound statement, and its result once it runs."""
-
     prepared: Prepared
     values: Sequence[bytes | None] = ()
     formats: Sequence[int] = ()
@@ -182,7 +172,6 @@ class Portal:
         return self.prepared.oids
 
     def about(self, statement: Any, **changes: Any) -> "Portal":
-        """A portal of another statement with the same parameters."""
         prepared = Prepared(self.prepared.sql, statement, self.oids, declared=self.prepared.declared)
         return replace(self, prepared=prepared, **changes)
 
@@ -193,7 +182,6 @@ class Portal:
         return self.bound_bytes + (self.waiting_bytes or 0)
 
     def let_go(self) -> None:
-        """It is closed: nobody reads on."""
         if self.result is not None and self.result.let_go is not None:
             self.result.let_go()
 
@@ -207,7 +195,6 @@ class Portal:
         self.waiting, self.waiting_bytes = deque(rows), None
 
     async def weigh(self, turns: Turns) -> None:
-        """Add up the rows that wait, unless that was done."""
         if self.waiting_bytes is None:
             size = 0
             for row in self.waiting:
@@ -217,10 +204,8 @@ class Portal:
 
 
 def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
-    """Send what the portal has if it is at hand and small, so that nobody waits. Whether that was so.
-
-    Rows may be few and large: what the channel does not take at once stays in the result.
-    """
+    """Sends what the portal has if it is at hand and small, without waiting; True if so. Rows may be few and large:
+    what the channel does not take at once stays in the result."""
     result = portal.result
     assert result is not None
     if result.more is not None or rows_max or len(result.rows) > ROWS_AT_ONCE or portal.waiting or portal.is_done:
@@ -237,10 +222,8 @@ def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
 
 
 async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Callable[[], Awaitable[None]]) -> bool:
-    """Send rows until the limit (0: none) or the end; whether that was the end. A portal remembers where it stands.
-
-    `flush` writes what the channel has gathered, and decides how long a client may take to take it.
-    """
+    """Sends rows until the limit (0: none) or the end; True at the end. `flush` writes what the channel has gathered,
+    and decides how long a client may take to take it."""
     assert portal.result is not None
     result, left, turns = portal.result, rows_max or maxsize, Turns()
     if result.rows:

@@ -1,8 +1,6 @@
-"""All connections of a node: who is admitted, who is found for a cancel, and how they end.
-
-Whoever has not signed in yet takes nobody's place: of those there are few, and when one more comes the one that has
-waited longest goes. Signed in, all users share `CLIENTS_MAX` places and none may have more than its share.
-"""
+"""All connections of a node: admission, look-up for a cancel, and their end. A connection that has not signed in takes
+no other's place: only a few may, and one more ends the one that has waited longest. Signed in, all users share
+`CLIENTS_MAX` places and none may have more than its share."""
 
 import asyncio
 import secrets
@@ -21,8 +19,6 @@ UNKNOWN_MAX = 200
 
 @dataclass(eq=False)
 class Clients:
-    """All connections of a node: admits, finds (for cancel) and ends them."""
-
     greeting: Greeting
     clients: dict[int, Client] = field(default_factory=dict)
     refusal: FatalError | None = None
@@ -66,7 +62,6 @@ class Clients:
             )
 
     def signed_in(self) -> list[protocols.Connection]:
-        """The connections of people who have signed in."""
         return [client for client in self.clients.values() if client.session is not None]
 
     def forget(self, client: protocols.Client) -> None:
@@ -79,17 +74,14 @@ class Clients:
             client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
 
     def end_of(self, person: Person, why: FatalError) -> None:
-        """End what this person has open."""
         for client in list(self.clients.values()):
             if client.person is person:
                 client.end_now(why)
 
     async def end_all(self, why: FatalError, grace_s: float, undo_s: float, in_block: FatalError | None = None) -> None:
-        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over.
-
-        Transactions that have not ended by then have `undo_s` to be rolled back. `in_block` is what a client gets
-        instead whose block was open: nothing of it is kept, COMMIT included, so it may be tried again.
-        """
+        """Admits no more; ends idle connections now, the others when their transaction ends or `grace_s` is over; what
+        is left has `undo_s` to be rolled back. `in_block` is what a client gets instead whose block was open: nothing
+        of it is kept, COMMIT included, so it may be tried again."""
         self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
         for client in list(self.clients.values()):
             client.say_goodbye(why)

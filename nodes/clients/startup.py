@@ -1,7 +1,5 @@
-"""The first messages of a connection: encryption, a cancel, or startup parameters and a password.
-
-Until a client has signed in, little is read of what it sends, and nothing is executed.
-"""
+"""The first messages of a connection: encryption, a cancel, or startup parameters and a password. Before a client has
+signed in, little is read of what it sends, and nothing is executed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -94,10 +92,8 @@ class Startup:
         return person, parameters
 
     async def _check_password(self, user: str, verifier: Verifier, *, vouched: bool) -> None:
-        """Ask for the password. The cluster's own processes are never made to wait for what others have tried.
-
-        Others may try before the exchange and right before its proof counts: many could have begun at once.
-        """
+        """Asks for the password. The cluster's own processes never wait for what others have tried. Others may try
+        before the exchange and right before its proof counts: many could have begun at once."""
         address = self.channel.address
 
         def check_may_try() -> None:

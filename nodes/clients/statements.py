@@ -1,10 +1,5 @@
-"""The statements of one connection: simple queries, prepared statements and portals, message by message.
-
-    Q                a simple query: one text of any number of statements, which are one transaction
-    P, B, D, E, C    the extended protocol: parse, bind, describe, execute, close
-
-Whether an answer may be taken back, interrupted or suspended is decided here; what a statement does, by the session.
-"""
+"""The statements of one connection: simple queries, prepared statements and portals, message by message. Here is
+decided whether an answer may be taken back, interrupted or suspended; what a statement does, by the session."""
 
 from collections.abc import Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -60,7 +55,6 @@ class Statements:
         self._undescribed: Portal | None = None
 
     def begin(self, session: Session) -> None:
-        """The client has signed in: what it keeps counts."""
         self.session = session
         self.prepared, self.portals, self.cursors = Kept(session.kept), Kept(session.kept), Kept(session.kept)
 
@@ -106,7 +100,6 @@ class Statements:
             raise errors.SqlError(errors.PROGRAM_LIMIT, f"a connection has at most {CURSORS_MAX} cursors")
 
     def serve(self, kind: str, body: bytes) -> Coroutine[Any, Any, None] | None:
-        """Serve one message of a statement: here, or by work that is to be awaited."""
         if kind == "E":
             return self._execute(body)
         if kind == "B":
@@ -308,7 +301,6 @@ class Statements:
             return await self.session.execute(portal, alone=alone)
 
     async def answer(self, portal: Portal, rows_max: int) -> None:
-        """Send what the portal has; what is at hand and small needs no waiting."""
         result = portal.result
         assert result is not None
         if result.copy is not None:

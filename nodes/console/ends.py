@@ -1,9 +1,4 @@
-"""The end of a pane's transaction that its owner did not bring about. The story says who did; a connection cannot.
-
-lease revoked       an operator took the lease under which it ran, and its sessions with it (L10)
-sessions ended      it outlived its lease, and a change waited for it (L8)
-process killed ..   its node is gone, and everything that was open there
-"""
+"""The end of a pane's transaction that its owner did not bring about, with its cause from the story."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The open transaction of a pane: the versions it uses, until when at most, and which changes wait for it; or who ended
-it, and what was lost."""
+"""The open transaction of a pane: the versions it uses, until when, and which changes wait for it; or its end."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""A transaction that is kept open on a node for somebody who wants to see a wait.
-
-    begin     a place, BEGIN, and one row of the table is read: the node keeps the version that it read with
-    look      each second: the node says when the transaction had to end, since its lease has expired
-    end       by the button, or at `until`, also when the node is frozen; the session ends with it
-
-It is a real session, and stands in the story with who began it. Holds live in the web process; a restart ends them.
-The Cluster page reads the holds, so no lock is kept while a node is asked.
-"""
+"""A transaction that is kept open on a node, so that a person can watch a wait. It is a real session, and stands in the
+story with who began it. It ends by the button or at `until`, also when the node is frozen. Holds live in the web
+process; a restart ends them. The Cluster page reads the holds, so no lock is kept while a node is asked."""
 
 from __future__ import annotations
 
@@ -65,7 +59,6 @@ _guard = threading.Lock()
 
 
 def holds() -> list[Hold]:
-    """Those that last, by node."""
     with _guard:
         return [hold for _, hold in sorted(_holds.items()) if hold.is_begun.is_set()]
 
@@ -108,7 +101,6 @@ def _take_place(hold: Hold) -> None:
 
 
 def _open(hold: Hold, connect: Callable[[], psycopg.Connection]) -> psycopg.Connection:
-    """A session that has begun its transaction and read one row."""
     with contextlib.ExitStack() as failing:
         try:
             session = connect()
@@ -151,7 +143,7 @@ def _lasts(session: psycopg.Connection) -> bool:
 
 
 def _end(hold: Hold) -> bool:
-    """Free its place and shut its wire; False: somebody else was first."""
+    """Frees its place and shuts its wire; False: another end was first."""
     with _guard:
         if _holds.get(hold.node) is not hold:
             return False

@@ -1,13 +1,5 @@
-"""A request's trace as a sequence diagram, and as an address that shows it to others.
-
-    n1          catalog      storages
-    ├──────────────────────────►│   sent, with version 3
-    │                           ✗   refused: storage_1 accepts version 4 and newer
-    ├────────────►│             │   reloaded: version 4
-    ├──────────────────────────►│   sent, with version 4
-
-The address holds the trace itself, signed: it shows what this cluster has recorded, and nothing that anybody wrote.
-"""
+"""A request's trace as a sequence diagram, and as an address that shows it to others. The address holds the trace
+itself, signed: it shows what this cluster has recorded, and nothing that a person wrote."""
 
 from __future__ import annotations
 
@@ -30,7 +22,6 @@ class NoTrace(Exception):
 
 
 def is_request(trace: Json) -> bool:
-    """True for the trace of an operation of crud."""
     return any(step["do"] == "request" for step in trace.get("steps", ()))
 
 
@@ -43,8 +34,7 @@ def shown(trace: Json, node: str) -> Json:
 
 
 def with_sending(steps: list[Json]) -> list[Json]:
-    """The steps, with the sending of an attempt of which the storages' answer is all that was recorded: a read's, or
-    one that was refused."""
+    """The steps, with the sending of an attempt of which only the storages' answer was recorded."""
     found, is_sent = list[Json](), False
     for step in steps:
         if step["do"] in ("accepted", "refused") and not is_sent:
@@ -55,7 +45,6 @@ def with_sending(steps: list[Json]) -> list[Json]:
 
 
 def picture(trace: Json, node: str) -> str:
-    """The diagram of a trace that has been put into words."""
     catalog, storages = gettext("catalog"), gettext("storages")
     events, before = [], 0.0
     for number, step in enumerate(trace["steps"], 1):
@@ -91,7 +80,6 @@ def address(trace: Json, node: str) -> str:
 
 
 def read(text: str) -> Json:
-    """The trace of an address. Raises `NoTrace`."""
     if len(text) > ADDRESS_CHARS_MAX:
         raise NoTrace("the address is too long")
     try:

@@ -1,13 +1,8 @@
 """The SQL console's panes: each holds one session on one node, between requests.
 
-A transaction left open in a pane holds its versions, and with them a change: that is what the console is for.
-So a pane keeps its connection while its owner is about, and gives it up when the owner signs out, or when
-nobody has used it for `IDLE_S`; what was not committed is rolled back then. Panes live in the web process; a
-restart ends them.
-
-    request "BEGIN"  ->  pane (owner, "1")  ->  session on n2, kept
-    request "COMMIT" ->  the same session
-    15 minutes later ->  closed
+A transaction left open in a pane holds its versions, and with them a change: that is what the console is for. So a pane
+keeps its connection until the owner signs out, or has not used it for `IDLE_S`: it is rolled back then. Panes live in
+the web process; a restart ends them.
 """
 
 from __future__ import annotations
@@ -43,7 +38,7 @@ HISTORY_MAX = 50
 HISTORY_CHARS_MAX = 40_000
 HISTORIES_MAX = 256
 HISTORY_S = 8 * 3600.0
-"""So long after its last statement a history is kept."""
+"""A history is kept this long after its last statement."""
 ROWS_READ_MAX = 100_000
 RUN_S_MAX = 60.0
 """What one run may take: then its statement is stopped, as by the button."""
@@ -78,8 +73,6 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """An error or a notice, as the server sent it."""
-
     severity: str
     sqlstate: str
     message: str
@@ -95,8 +88,6 @@ class Trouble:
 
 @dataclass(slots=True)
 class Answer:
-    """Everything a text of statements brought back."""
-
     node: str
     sql: str
     grids: list[Grid] = field(default_factory=list)
@@ -120,10 +111,8 @@ class Answer:
         return [*found, (None, failed)] if failed is not None else found
 
     def trace(self, text: str) -> None:
-        """Keep the trace of the next statement, as long as there is room.
-
-        libpq hands a notice on as soon as it reads it: perhaps before the result that came first.
-        """
+        """Keeps the trace of the next statement, as long as there is room. libpq hands a notice on as soon as it reads
+        it: perhaps before the result that came first."""
         if len(self.traces) <= GRIDS_MAX and self.chars < ANSWER_CHARS_MAX:
             self.chars += len(text)
             place = max(len(self.grids) + self.grids_left_out, max(self.traces, default=-1) + 1)
@@ -137,8 +126,6 @@ class Answer:
 
 
 class Pane:
-    """One session on one node."""
-
     def __init__(self, node: str, connect: Callable[[], psycopg.Connection], user: str = "") -> None:
         self.node, self.user = node, user
         self.in_use = threading.Lock()
@@ -206,7 +193,6 @@ class Pane:
 
     @property
     def had_transaction(self) -> bool:
-        """The newest answer left a transaction open, or failed."""
         return self.last is not None and self.last.transaction in ("open", "failed")
 
     def can_answer(self) -> bool:
@@ -224,10 +210,7 @@ class Pane:
         return self.connection.closed
 
     def _words_of_loss(self, *, is_unknown: bool) -> str:
-        """The end of a connection in words of ours: libpq speaks of its own functions.
-
-        `is_unknown`: the node may have committed and then ended before it answered.
-        """
+        """The end of a connection in words of ours. `is_unknown`: the node may have committed before it ended."""
         if is_unknown:
             return gettext(
                 "%(node)s ended the connection while it ran your text. The outcome of the transaction is unknown."
@@ -253,8 +236,6 @@ class Pane:
 
     @contextlib.contextmanager
     def _limited(self, answer: Answer) -> Iterator[None]:
-        """While inside, the time runs."""
-
         def stop() -> None:
             answer.stopped_after = answer.stopped_after or "seconds"
             with contextlib.suppress(psycopg.Error):
@@ -269,7 +250,6 @@ class Pane:
             timer.cancel()
 
     def stop(self) -> None:
-        """Ask the node to stop the statement that runs."""
         self.connection.cancel_safe(timeout=CONNECT_S)
 
     def close(self) -> None:
@@ -297,7 +277,7 @@ def _has_input(descriptor: int) -> bool:
 
 
 def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
-    """psycopg waits for each result: libpq itself would hold up every other thread of the process meanwhile."""
+    """psycopg waits for each result: libpq itself would hold up every other thread of the process."""
     pgconn = connection.pgconn
     pgconn.send_query(sql.encode())
     pgconn.set_single_row_mode()
@@ -330,7 +310,6 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
 
 
 def _copy(connection: psycopg.Connection, grid: Grid, answer: Answer) -> None:
-    """Show the lines of a COPY TO STDOUT; its tag is still to come."""
     pgconn = connection.pgconn
     grid.columns = ["COPY"]
     while (count := (found := pgconn.get_copy_data(1))[0]) >= 0:
@@ -348,7 +327,6 @@ def _copy(connection: psycopg.Connection, grid: Grid, answer: Answer) -> None:
 
 
 def _arrival(pgconn: pq.abc.PGconn) -> Iterator[waiting.Wait]:
-    """Wait until something comes."""
     yield waiting.Wait.R
     pgconn.consume_input()
 
@@ -407,8 +385,6 @@ def name_of(sql: str) -> str:
 
 
 class Panes:
-    """All panes of this process, by owner (a browser session) and pane number."""
-
     def __init__(self) -> None:
         self.guard = threading.Lock()
         self.open: dict[tuple[str, str], Pane] = {}
@@ -420,11 +396,9 @@ class Panes:
         return self.open.get((owner, number))
 
     def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection], user: str) -> Pane:
-        """The pane's session on `node`; one on another node, or a dead one, is closed and replaced.
-
-        Not while a transaction is open there: nobody loses one by choosing another node. One that was lost with its
-        node is told of by the next answer, so that no statement of it runs alone.
-        """
+        """The pane's session on `node`; one on another node, or a dead one, is closed and replaced. Not while a
+        transaction is open there: choosing another node loses none. The next answer reports one that was lost with its
+        node, so that no statement of it runs alone."""
         self.close_idle()
         pane = self.open.get((owner, number))
         if pane is not None and pane.node == node and pane.can_answer():
@@ -495,7 +469,7 @@ class Panes:
             self.close(*key)
 
     def _watch(self) -> None:
-        """One timer while a pane is open or a history kept; nobody has to come by for an idle one to end."""
+        """One timer while a pane is open or a history kept: an idle pane ends without a request."""
         if self.reaper is None or not self.reaper.is_alive():
             self.reaper = threading.Timer(IDLE_S / 15, self._reap)
             self.reaper.daemon = True

@@ -1,10 +1,4 @@
-"""The transaction that a pane has left open, statement by statement: what is lost when somebody else ends it.
-
-BEGIN                           since 12:03:11
-UPDATE flights ..               uses flights v6, has written
-SELECT .. FROM airlines         uses airlines v2
-COMMIT, ROLLBACK                nothing of it is to be remembered
-"""
+"""The transaction that a pane has left open, statement by statement: what is lost when another person ends it."""
 
 from __future__ import annotations
 
@@ -23,8 +17,6 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Unfinished:
-    """An open transaction as far as its node has described it."""
-
     since: str | None = None
     tables: dict[tuple[int, int], int] = field(default_factory=dict)
     """Each version that it uses, by its table's id, with the number of the cluster's story before it did."""
@@ -37,7 +29,6 @@ class Unfinished:
 
     @property
     def sql(self) -> str:
-        """Its statements as one text, to run them again."""
         return ";\n".join(self.statements)
 
     def add(self, trace: Json, heard: int) -> None:

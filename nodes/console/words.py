@@ -10,7 +10,6 @@ Json = dict[str, Any]
 
 
 def described(trace: Json) -> Json:
-    """The trace with sentences for its scans, its steps, and the elements that it could not see."""
     return trace | {
         "scans": [scan | {"words": _scan(scan), "missed": [_missed(scan, one) for one in scan["not_used"]]}
                   for scan in trace.get("scans", ())],

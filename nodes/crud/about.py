@@ -76,7 +76,6 @@ async def _storage_info(env: Environment) -> Json:
 
 
 async def _schema(env: Environment, table: str | None) -> Json:
-    """The newest versions of all tables, or of one, as the catalog has them now."""
     tables = {d.name: _described(env, d) for d in await env.directory.tables()}
     if table is None:
         return tables

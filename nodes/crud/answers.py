@@ -1,8 +1,5 @@
-"""Results as JSON: `{"metadata": [{name, type, is_nullable}, ..], "rows": [[..], ..]}`.
-
-Metadata describes the version that the rows were read or written with. Booleans and finite numbers are JSON's own,
-every other value is a text in PostgreSQL's form.
-"""
+"""Results as JSON: `{"metadata": [{name, type, is_nullable}, ..], "rows": [[..], ..]}`, of the version read or written
+with. Booleans and finite numbers are JSON's own, every other value is a text in PostgreSQL's form."""
 
 import json
 import math
@@ -34,7 +31,6 @@ def oids_of(shown: Sequence[Column]) -> list[int]:
 
 
 def value_json(oid: int, value: bytes | None) -> str:
-    """A value in PostgreSQL's text form, as JSON."""
     return "null" if value is None else way_of(oid)(value)
 
 
@@ -91,11 +87,9 @@ class AnswerColumns:
 
 @dataclass(eq=False)
 class WrittenRows:
-    """The rows of a batch as they were written, part by part, each under the columns of its own version.
-
-    The schema may move on between two parts. The answer then has the columns that all of them know, as the version of
-    the last part describes them: each value stands under its own column, whatever names were given or taken meanwhile.
-    """
+    """The rows of a batch as they were written, part by part, each under the columns of its own version. The schema may
+    move on between two parts. The answer then has the columns that all of them know, as the last version describes
+    them: each value stands under its own column, whatever names were given or taken."""
 
     parts: list[tuple[Descriptor, Sequence[Column], Mapping[int, Row]]] = field(default_factory=list)
     described: tuple[Descriptor, Sequence[Column]] | None = None
@@ -117,7 +111,6 @@ class WrittenRows:
         return metadata(of, self.columns()) if of else []
 
     def listed(self) -> Iterator[str]:
-        """Each row as JSON, in the order of the batch."""
         found: dict[int, tuple[Row, list[int]]] = {}
         oids = oids_of(self.columns())
         for _, shown, rows in self.parts:

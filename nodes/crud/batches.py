@@ -1,9 +1,6 @@
-"""Operations on many rows: split by storage, each part one transaction, every row accounted for.
-
-A part is sent whole first. Only where a row is at fault it is done again row by row, each behind a savepoint, so that
-the answer can say which row it was, and the others are kept unless the request wants them undone. What became of each
-is kept in `nodes.router.batches`.
-"""
+"""Operations on many rows: split by storage, each part one transaction, every row accounted for
+(`nodes.router.batches`). A part is sent whole first. If a row fails it, the part is done again row by row, each behind
+a savepoint, so that the answer names the row; the others are kept unless the request wants them undone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,8 +41,6 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The rows of a batch under one version: read once, however many parts they make."""
-
     descriptor: Descriptor
     given: Mapping[int, Given]
     parts: Sequence[tuple[int, list[int]]]
@@ -53,8 +48,6 @@ class Fitted:
 
 @dataclass(eq=False)
 class Many:
-    """One batch on its way."""
-
     request: Request
     verb: str
     rows: Sequence[Any]
@@ -86,7 +79,6 @@ class Many:
                 self.batch.account(self.batch.left, Ending.NOT_PERFORMED, self._first_error())
 
     async def nothing(self, transaction: Transaction, descriptor: Descriptor) -> None:
-        """An empty batch is one for a table that there is."""
         self.written.described = descriptor, texts.shown_columns(descriptor, self.request.call.options.get("fields"))
         await transaction.commit()
 
@@ -115,7 +107,6 @@ class Many:
         return Attempts(old_schemas=int(self.has_reloaded))
 
     def _lost(self, error: SqlError) -> None:
-        """Nothing of the part was kept, or nobody knows."""
         self.batch.account(self.part, Ending.FAILED, error)
 
     def _first_error(self) -> Any:
@@ -159,11 +150,9 @@ class Many:
         return given, parts[0][1] if parts else [], misfits
 
     def _storage(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow, taken: dict[bytes, int]) -> int:
-        """The storage in whose part a row is written: its own, 0 when that is not known before it is made.
-
-        Where a key may lie on any storage, all rows of one key go with the first of them (`taken`, by key): so the one
-        that comes last in the batch is the one that stays.
-        """
+        """The storage in whose part a row is written: 0 when that is not known before it is made. Where a key may lie
+        on any storage, all rows of one key go with the first of them (`taken`), so that the last one in the batch
+        stays."""
         env, style, now = self.request.env, self.request.caller.style, transaction.started_at
         bucket = bucket_of_row(descriptor, row, env.buckets, style, now)
         storages = descriptor.placement.storage_count(env.storages)
@@ -230,14 +219,12 @@ class Many:
         self.batch.close_part(part, errors, tried=tried, is_rolled_back=is_undone)
 
     def _text(self, descriptor: Descriptor, some: Sequence[Given]) -> texts.Text:
-        """The statement that writes some rows, and returns them where the answer shows them."""
         options = self.request.call.options
         is_shown = self.verb != "upsert" and not options.get("noreturn")
         shown = texts.shown_columns(descriptor, options.get("fields")) if is_shown else ()
         return texts.insert(descriptor, [one.row for one in some], shown, verb=self.verb, updates=some[0].updates)
 
     async def _write(self, transaction: Transaction, text: texts.Text, size: int, *, commit: bool) -> list[Row]:
-        """Write the `size` rows of a statement; they as they are then, where it returns them."""
         _, rows, count = await self.request.do(transaction, text, commit=commit)
         assert count == size, f"{count} rows were written, of {size}"
         return rows
@@ -265,7 +252,6 @@ def refuse_null(descriptor: Descriptor, row: FlatRow, required: Sequence[tuple[s
 
 
 async def many(request: Request, rows: Any) -> str:
-    """The answer of an operation on many rows: each index of the input in exactly one of four lists."""
     operation = request.call.operation
     listed = many_rows(rows, shape_of("objects" if operation.is_object else "tuples", operation.name))
     if len(listed) > BATCH_ROWS_MAX:

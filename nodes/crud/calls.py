@@ -1,8 +1,5 @@
-"""A call of an operation, as SQL has it: `SELECT crud.get('customers', '7', '{"timeout": 1}')`.
-
-An argument is a text with JSON in it, a number, true, false or NULL, or a parameter. A call stands alone: it is a
-request with a transaction of its own, not an expression. Numbers of JSON keep the digits they were written with.
-"""
+"""A call of an operation, as SQL has it: `SELECT crud.get('customers', '7', '{"timeout": 1}')`, with constants or
+parameters. It stands alone: a request with a transaction of its own. Numbers of JSON keep their digits."""
 
 import json
 import re
@@ -62,8 +59,6 @@ class Number(float):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A constant, or the number of a parameter."""
-
     text: str | None = None
     parameter: int = 0
 
@@ -193,7 +188,6 @@ def parsed_bytes(text: CallText, values: Sequence[str | None]) -> int:
 
 
 def declared(oids: Sequence[int]) -> list[int]:
-    """The types of parameters as a plan knows them: JSON goes as a text."""
     return [TEXT.oid if oid in JSON_TYPES else oid for oid in oids]
 
 

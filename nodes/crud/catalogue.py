@@ -19,10 +19,8 @@ BATCH_ROWS_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`arguments` by name; those behind `required` may be left out. `options`: None where it takes none.
-
-    `timeout_s`: how long it may take unless the request says; None: as long as it takes.
-    """
+    """`arguments` by name; those behind `required` may be left out. `options`: None where it takes none. `timeout_s`:
+    how long it may take unless the request says; None: as long as it takes."""
 
     name: str
     arguments: tuple[str, ...]
@@ -42,7 +40,6 @@ class Operation:
 
     @property
     def verb(self) -> str:
-        """insert, replace, upsert and so on, whatever form the rows come in."""
         return self.name.removesuffix("_many").removesuffix("_object")
 
 

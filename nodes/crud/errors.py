@@ -1,7 +1,4 @@
-"""The errors of requests, with a class that a program can ask for and PostgreSQL's code.
-
-{"class": "DuplicateKeyError", "message": "..", "table": "customers", "version": 4, "code": "23505", ..}
-"""
+"""The errors of requests, with a class that a program can ask for and PostgreSQL's code."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -121,7 +118,6 @@ def class_of(error: SqlError) -> str:
 
 
 def error_json(error: SqlError, table: str | None, version: int | None) -> Json:
-    """The error object of an answer; what does not apply is left out."""
     found: Json = {"class": class_of(error), "message": error.message, "code": error.sqlstate}
     found |= {"table": error.table or table, "version": version}
     found |= {"column": error.column, "constraint": error.constraint, "detail": error.detail, "hint": error.hint}

@@ -1,11 +1,6 @@
-"""`get` by the primary key, compiled: the read that the same query in SQL would be (`nodes.execution.point_read`).
-
-    performed once      the plan of its statement is compiled and kept with the version
-    the same again      key of JSON -> K(r) -> one batch, `enter` and hashes first -> pairs -> a row as JSON
-    anything else       is left to `nodes.crud.operations`: a traced request, a bucket, a mistake in a value
-
-The attempt around it is that of every request: its version, its hashes, a refusal, a reload (`nodes.crud.requests`).
-"""
+"""`get` by the primary key, compiled and kept with the version: the read that the same query in SQL would be
+(`nodes.execution.point_read`). A traced request, a bucket, or a mistake in a value is left to
+`nodes.crud.operations`."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -39,9 +34,7 @@ def known(request: Request, descriptor: Descriptor) -> "KeyedGet | None":
 
 
 def learn(request: Request, descriptor: Descriptor, plan: Plan, oids: Sequence[int]) -> None:
-    """The statement of a request was performed by this plan; one about more than a row whose storage its key says is
-    left as it is.
-    """
+    """Notes that a request was performed by this plan; only of one row whose storage its key says."""
     fields = request.call.options.get("fields") or ()
     if not isinstance(plan, SelectPlan) or not SLOWLY_READ.isdisjoint(oids) or not is_short(fields):
         return
@@ -52,8 +45,6 @@ def learn(request: Request, descriptor: Descriptor, plan: Plan, oids: Sequence[i
 
 
 class KeyedGet:
-    """A compiled `get` of some columns under one version, in one style."""
-
     __slots__ = ("_key", "_oids", "_read", "_shown")
 
     def __init__(self, read: PointRead, key: Sequence[Column], oids: Sequence[int], shown: AnswerColumns) -> None:

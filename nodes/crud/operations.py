@@ -1,8 +1,5 @@
-"""Each operation, from its call to its answer. An answer is JSON: a result, or an error object.
-
-The statement of an operation is made in `nodes.crud.texts` under the version of the attempt, and done like any other;
-here is what it is made of, which rows are read, and what is checked before anything is written.
-"""
+"""Each operation, from its call to its answer in JSON: which rows are read, and what is checked before a write. Its
+statement is made in `nodes.crud.texts` under the version of the attempt, and done like any other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -155,10 +152,8 @@ class Single:
     async def _is_in_bucket(
         self, transaction: Transaction, descriptor: Descriptor, key: list[tuple[Column, str | None]]
     ) -> bool:
-        """False for a key that the bucket named does not have; where the key does not say, the row is looked at.
-
-        Raises `BucketError` for another bucket than the key's own.
-        """
+        """False for a key that the named bucket does not have; where the key does not say, the row is looked at. Raises
+        `BucketError` for another bucket than the key's own."""
         row = {column.name: value for column, value in key}
         if self.call.options.get("bucket_id") is None or self._bucket(transaction, descriptor, row) is not None:
             self._check_bucket(transaction, descriptor, row)
@@ -168,7 +163,6 @@ class Single:
     async def _in_bucket(
         self, transaction: Transaction, key: list[tuple[Column, str | None]], shown: Sequence[Column]
     ) -> list[Row]:
-        """The row of a key, if the bucket that is named has it."""
         named, window = (
             [Condition("=", column.name, value) for column, value in key],
             Window(self.call.options["bucket_id"]),
@@ -195,7 +189,6 @@ class Reading:
     def _place_of(
         self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
     ) -> bytes:
-        """The place of a row in the order of an index, encoded as its entries are."""
         parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
         parts += [(column, False) for column in descriptor.key_columns]
         return b"".join(
@@ -217,7 +210,6 @@ class Reading:
             return result_json(metadata(descriptor, shown), listed)
 
     async def batches(self, transaction: Transaction, descriptor: Descriptor, held: HeldRows) -> Batches:
-        """The rows in their order, some at a time."""
         options, first = self.call.options, self.call.options.get("first")
         backwards = first is not None and first < 0
         index, before = orders.index_of(descriptor, self.conditions), self._row_before(descriptor)
@@ -265,9 +257,7 @@ class Reading:
 
 async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tuple[Result, Transaction | None]:
     """`pairs`: a row of the answer for each row of the table, streamed; and the transaction that goes on until then.
-
-    The first rows are read here, so that an attempt that is refused is repeated before anything is answered.
-    """
+    The first rows are read here, so that a refused attempt is repeated before any answer."""
     assert call.table is not None
     request: Request | None = None
     try:

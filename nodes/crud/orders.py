@@ -1,7 +1,6 @@
 """Rows in the order of an index: the columns of the order, and which rows come after one, or before it.
 
     by_age (age DESC), primary key (id)     ORDER BY age DESC, id
-    after (30, 7)                           age < 30, or age = 30 and id > 7
     before (30, 7)                          age > 30 or age is NULL, or age = 30 and id < 7
 
 NULL stands where PostgreSQL puts it: last, or first in a descending column. A condition that names an index compares
@@ -61,7 +60,6 @@ def order_by(parts: Parts, *, backwards: bool) -> str:
 
 
 def beyond(parts: Parts, row: Mapping[str, str | None], add: Add, *, backwards: bool) -> str:
-    """The condition of the rows after one, or before it."""
     ways = list[str]()
     for place, (column, down) in enumerate(parts):
         name, value = quoted(column.name), row[column.name]
@@ -74,8 +72,7 @@ def beyond(parts: Parts, row: Mapping[str, str | None], add: Add, *, backwards: 
 
 def _further(name: str, value: str | None, add: Add, *, grows: bool) -> str | None:
     """The condition of what stands behind a value in an order that `grows`, where NULL is last, or falls, where it is
-    first. None: nothing does.
-    """
+    first. None: nothing does."""
     if value is None:
         return None if grows else f"{name} IS NOT NULL"
     return f"({name} > {add(value)} OR {name} IS NULL)" if grows else f"{name} < {add(value)}"

@@ -1,7 +1,5 @@
 """The bucket of a row, or of a key, as a request gives it: known before anything is planned, or not at all.
-
-What a row's bucket is decides `storage.pairs.row_bucket` alone; here are its values as the request has them.
-"""
+`storage.pairs.row_bucket` alone decides it."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -21,10 +19,8 @@ from storage.pairs import StoredRow, row_bucket
 def bucket_of_row(
     descriptor: Descriptor, row: Mapping[str, str | None], buckets: int, style: TimeStyle, now: dt.datetime
 ) -> int | None:
-    """None: a value of the sharding key is not given (a default, a number of an identity column), or is NULL in a key.
-
-    Raises PostgreSQL's code for a value that its column cannot hold.
-    """
+    """None: the request lacks a value of the sharding key (a default, an identity column), or a key has NULL. Raises
+    PostgreSQL's code for a value that its column cannot hold."""
     encoded = _encoded(descriptor, row, {*descriptor.sharding_key, *descriptor.primary_key}, style, now)
     if not encoded.keys() >= set(descriptor.sharding_key):
         return None
@@ -53,7 +49,6 @@ def _encoded(
     style: TimeStyle,
     now: dt.datetime,
 ) -> dict[ColumnId, bytes]:
-    """The values that the row gives these columns."""
     found: dict[ColumnId, bytes] = {}
     for column_id in columns:
         column = descriptor.column(column_id)

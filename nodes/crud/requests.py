@@ -1,11 +1,8 @@
 """The path of one request: planned with one version, sent with its hashes, reloaded and tried again (requests.md).
 
-    snapshot   the version this node has of the table, under its lease; one for the whole attempt
-    plan       under that version alone; a failure that an old version could explain is followed by a reload
-    send       `enter` goes first, in the batch of the first statement: version and hashes, before anything is done
-    refused    a reload keyed by the version that was refused, one for all who met it, then one more attempt
-
-Each attempt is one transaction, which commits or keeps nothing. The request's time limit is over all of it.
+`enter` goes first, in the batch of the first statement: version and hashes, before anything is done. A reload is keyed
+by the refused version: one for all requests that met it. Each attempt is one transaction, which commits or keeps
+nothing. The request's time limit covers all attempts.
 """
 
 import asyncio
@@ -93,8 +90,6 @@ async def within_time(
 
 @dataclass(eq=False)
 class Caller:
-    """The session that a request belongs to."""
-
     owner: Owner
     values: Session
     style: TimeStyle = PLAIN
@@ -132,7 +127,6 @@ class Request:
 
     @property
     def limit_s(self) -> float:
-        """Seconds that the request, or a part of one that has no limit, may take."""
         return PART_S_MAX if self.call.timeout_s is None else self.call.timeout_s
 
     @property
@@ -144,7 +138,6 @@ class Request:
         return None if self.descriptor is None else self.descriptor.version
 
     async def within_time(self, work: Awaitable[T]) -> T:
-        """`work`, at most until the request's time is over. Raises `TimeoutError` as an error of the request's."""
         return await within_time(work, self.call.timeout_s, lambda: self.phase, self.deadline)
 
     async def part_within_time(self, work: Awaitable[T]) -> T:
@@ -204,10 +197,8 @@ class Request:
         return descriptor
 
     def sends(self, transaction: Transaction, descriptor: Descriptor, *, sharding: bool) -> None:
-        """Choose the hashes that go along, and trace them.
-
-        Object operations always send the schema's hash, others when asked. The sharding's goes where it was used.
-        """
+        """Chooses the hashes that go along, and traces them. Object operations always send the schema's, others when
+        asked; the sharding's goes where it was used."""
         is_asked = bool(self.call.options.get("add_space_schema_hash"))
         hashes = Hashes(schema=self.call.operation.is_object or is_asked, sharding=sharding)
         transaction.sends[descriptor.table_id] = hashes
@@ -220,7 +211,6 @@ class Request:
     # -- failed attempts ----------------------------------------------------------------------------------------
 
     def failure_of(self, error: SqlError, *, was_sent: bool) -> Failure:
-        """The kind of a failure, which decides about another attempt."""
         if isinstance(error, Retry):
             return Failure.MISMATCH if error.refusal in MISMATCHES else Failure.CONFLICT
         kind = error.kind if isinstance(error, RequestError) else None
@@ -297,7 +287,6 @@ class Request:
     # -- statements ---------------------------------------------------------------------------------------------
 
     async def plan(self, transaction: Transaction, text: Text) -> tuple[Plan, Context]:
-        """The plan of a statement under the version of this attempt, and the values of its parameters."""
         descriptor = self.descriptor
         assert descriptor is not None
         plan, oids, _ = await self.planned(descriptor, text)
@@ -339,7 +328,6 @@ class Request:
         return found
 
     async def _described(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
-        """A part of a statement that writes, by the store."""
         try:
             return await describe(self.env, None, lacking.place, lacking.oids, settings_of(self.caller.style))
         except SqlError as error:
@@ -361,7 +349,6 @@ class Request:
         return known  # type: ignore[no-any-return]
 
     async def use_others(self, transaction: Transaction, plan: Plan) -> None:
-        """Have the transaction use the tables that its foreign keys stand to."""
         await pin_others(self.env, transaction, plan, fresh=self._others_fresh)
 
     async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
@@ -393,13 +380,11 @@ class Request:
         return await Read(self.env, transaction, portal, place, context, settings, ways=ways).result(commit=commit)
 
     async def use_of(self, text: Text) -> Use:
-        """The use of the table in a query."""
         _, place = await self._placed(text)
         (use,) = place.uses
         return use
 
     async def _placed(self, text: Text) -> tuple[Portal, InPlace]:
-        """A query of the table for PostgreSQL: made once for equal texts."""
         version, router, style = self._version(), self.env.router, self.caller.style
         kind = "in place", text.sql, style
         known = router.compiled.get(version, kind)
@@ -419,7 +404,6 @@ class Request:
         return statement, over_tables(query, 0, scans, {}, reading.functions, reading.style, scan)
 
     async def _computing(self, text: Text) -> Computing:
-        """The questions of a statement that writes."""
         plan, oids, statement = await self.planned(self._version(), text)
         assert isinstance(plan, WritingPlan)
         portal = Portal(Prepared(text.sql, statement, oids), _encoded(text.values))

@@ -1,11 +1,8 @@
 """Rows in the order of an index, or of the primary key: the node says which rows, PostgreSQL what is in them.
 
-    all rows       SELECT .. WHERE .. ORDER BY ..             sorted by PostgreSQL, relayed as they come
-    the first n    41 · 1   41 · 3   30 · 8 ..                places of the order, page by page from all storages;
-    or `pairs`     the same SELECT of just these rows         no more are read than are wanted now
-
-A *place* is what orders a row: its indexed values, then its primary key, encoded. A public index has an entry of every
-row (C4), and keys sort as PostgreSQL does (`storage.encoding`).
+All rows are one sorted query. The first n, or `pairs`, are places of the order, page by page from all storages, so no
+more are read than are wanted. A *place* orders a row: its indexed values, then its primary key, encoded. A public index
+has an entry of every row (C4), and keys sort as PostgreSQL does (`storage.encoding`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -38,10 +35,8 @@ Batches = AsyncIterator[list[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the rows that is wanted: those of one bucket, those behind a place, the first so many.
-
-    `backwards`: before the place, the nearest first. `is_forced`: ask all storages, whatever the conditions say.
-    """
+    """The part of the rows that is wanted: of one bucket, behind a place, the first so many. `backwards`: before the
+    place, the nearest first. `is_forced`: ask all storages, whatever the conditions say."""
 
     bucket: int | None = None
     beyond: bytes | None = None
@@ -52,10 +47,7 @@ class Window:
 
 @dataclass(eq=False)
 class OrderedRead:
-    """One read of a table's rows within an attempt, in the order of `index` (None: of the primary key).
-
-    `row_before` has the values of the row at the window's place.
-    """
+    """One read of rows in the order of `index` (None: of the primary key). `row_before`: at the window's place."""
 
     request: Request
     transaction: Transaction
@@ -128,7 +120,6 @@ class OrderedRead:
         return [self.descriptor.column(column_id) for column_id in wanted]
 
     def _way(self) -> Access:
-        """The way to the rows: on one storage for a bucket, on all of them where that is forced."""
         request, window, every = self.request, self.window, self.table.storages
         way = access_of(request.env, self.use.scan, self.context)
         if window.bucket is None and not window.is_forced:
@@ -218,7 +209,6 @@ class OrderedRead:
 
 
 async def batches_of(result: Result) -> Batches:
-    """The rows of a result as they come."""
     yield list(result.rows)
     if result.more is not None:
         async for rows in result.more:
@@ -226,7 +216,6 @@ async def batches_of(result: Result) -> Batches:
 
 
 async def gathered(batches: Batches, held: HeldRows) -> list[Row]:
-    """All rows of a read, which count as held."""
     found: list[Row] = []
     async for rows in batches:
         for row in rows:

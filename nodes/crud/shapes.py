@@ -1,8 +1,5 @@
-"""The shapes of arguments: what each is, with an example, and what was given instead.
-
-A mistake in an argument names the argument, what it is, and what would be right: `conditions must be a list of
-[comparison, column, value], like [[">=", "id", 10]], not the text ">="`.
-"""
+"""The shapes of arguments: a mistake names the argument, what it is, and what would be right: `conditions must be a
+list of [comparison, column, value], like [[">=", "id", 10]], not the text ">="`."""
 
 import json
 import math

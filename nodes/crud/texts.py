@@ -1,9 +1,6 @@
-"""An operation as a statement under one version of its table: SQL text, and the values of its parameters.
-
-What a write does to which pair, what it refuses and how its rows are found is the business of that statement, which is
-planned and done like any other (`nodes.sql.planner`, `nodes.execution.writing`): an operation has no way of its own to
-a pair. Equal shapes give equal texts, so that the parse is kept with the text and the plan with the version.
-"""
+"""An operation as a statement under one version of its table: SQL text, and the values of its parameters. An operation
+has no way of its own to a pair: its statement is planned and done like any other. Equal shapes give equal texts, so
+that the parse is kept with the text and the plan with the version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +24,6 @@ class Text:
 
 
 class _Values:
-    """Parameters, numbered as they come."""
-
     def __init__(self) -> None:
         self.values: list[str | None] = []
 
@@ -57,10 +52,8 @@ def insert(
     verb: str,
     updates: Sequence[Assignment] = (),
 ) -> Text:
-    """INSERT, with ON CONFLICT on the primary key for replace (all columns anew) and upsert (`updates`).
-
-    `updates` are those of all rows. A column that only some rows name takes its default in the others.
-    """
+    """INSERT, with ON CONFLICT on the primary key for replace (all columns anew) and upsert (`updates`, of all rows). A
+    column that only some rows name takes its default in the others."""
     values, names = _Values(), list(dict.fromkeys(name for row in rows for name in row))
     if not names and len(rows) > 1:
         names = [descriptor.public_columns[0].name]  # DEFAULT VALUES is one row
@@ -145,8 +138,7 @@ def ordered(
     first: int | None = None,
 ) -> Text:
     """The rows that meet all conditions, in the order of an index, or of the primary key: all, or the `first` so many
-    behind the row `after`, before it where that goes backwards.
-    """
+    behind the row `after`, before it where that goes backwards."""
     values, parts = _Values(), orders.parts_of(descriptor, index)
     met = [orders.condition(descriptor, one, values.add) for one in given]
     if after is not None:

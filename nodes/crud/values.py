@@ -1,9 +1,6 @@
-"""Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition.
-
-A value becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are
-all read by the column's own type. In a row, a list or an object is a value of json or jsonb, and a list is the array of
-a column that has such.
-"""
+"""Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition. A value
+becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are all read
+by the column's own type. A list or an object is a value of json or jsonb, or a list an array."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,13 +114,11 @@ def named_key(descriptor: Descriptor) -> Sequence[Column]:
 
 
 def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | None]]:
-    """A primary key, as a value, a list in the order of its columns, or an object."""
     columns = named_key(descriptor)
     return list(zip(columns, key_texts(descriptor, columns, key), strict=True))
 
 
 def key_texts(descriptor: Descriptor, columns: Sequence[Column], key: Any) -> list[str | None]:
-    """The values of a key as texts, by the columns of the primary key. Raises `FlattenError`."""
     if isinstance(key, dict):
         names = {column.name for column in columns}
         if set(key) != names:

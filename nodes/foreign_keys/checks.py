@@ -1,13 +1,6 @@
-"""Checks of foreign keys, made when all that the statement writes is written.
-
-    a reference   the pair of a row with these values: all must be found (`storage.integrity.references`)
-    a loss        key ranges of an index of the table that refers: none may hold a pair
-    .. no index   the rows themselves, page by page, until one refers to what is lost
-    (`nodes.foreign_keys.scan_referencing`)
-
-The first two are probes (`nodes.foreign_keys.probes`), which cost no round trip of their own. What is to be checked
-says `storage.integrity.references`: its demands, with the tables they stand between, are the checks.
-"""
+"""Checks of foreign keys, made when all that the statement writes is written (`storage.integrity.references`). A
+reference must find its row's pair; a loss must find no pair in key ranges of the table that refers. Both are probes,
+which cost no round trip of their own. Without an index the rows are read (`nodes.foreign_keys.scan_referencing`)."""
 
 from __future__ import annotations
 
@@ -70,7 +63,6 @@ async def write_part(work: Writing) -> list[Check]:
 
 
 async def still_violated(work: Writing, checks: Sequence[Check]) -> list[Check]:
-    """Those of these checks, of rows that refer to others, that are violated now."""
     return await work.writer.violated(lookups_for(work, checks).probes)
 
 
@@ -82,7 +74,6 @@ async def lookups_of(work: Writing) -> Lookups:
 
 
 def checks_of(work: Writing) -> list[Check]:
-    """Checks to be made after the statement's rows are written."""
     required = references.demands(work.descriptor, work.changed, work.foreign_keys)
     others = {
         one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in required}.values()
@@ -91,11 +82,9 @@ def checks_of(work: Writing) -> list[Check]:
 
 
 def _other(work: Writing, constraint: Constraint) -> Descriptor:
-    """The other table of a foreign key, in a version that can be asked. Raises `Retry`.
-
-    A version without the columns, or the index, is too far from the foreign key's own to be used beside it (L9, L11):
-    it can't see what newer ones write, and that it finds nothing says nothing.
-    """
+    """The other table of a foreign key, in a version that can be asked. Raises `Retry`. A version without its columns
+    or index is too far from the foreign key's own (L9, L11): it can't see what newer ones write, so finding nothing
+    proves nothing."""
     assert constraint.references is not None, constraint
     other = work.other(constraint.references)
     columns, indexes = {column.id for column in other.columns}, {PRIMARY, *(index.id for index in other.indexes)}
@@ -118,7 +107,6 @@ class Lookups:
 
 
 def lookups_for(work: Writing, checks: Iterable[Check]) -> Lookups:
-    """The checks, by the way each foreign key's are made."""
     probes: list[Probe] = []
     scans: list[tuple[Check, ...]] = []
     groups: dict[ConstraintId, list[Check]] = {}

@@ -1,12 +1,8 @@
-"""The foreign keys that a statement must obey, and the other tables it uses for that.
-
-    trips (code) -> airports (code)
-
-    insert, update of code    on trips       airports must have what new and changed rows refer to
-    delete, update of code    on airports    no row of trips may refer to what was taken away
+"""The foreign keys that a statement must obey, and the other tables it uses for that: parents when it inserts or
+updates the columns that refer, children when it deletes or updates the columns referred to.
 
 The others are used as the statement's own table is: leased, entered, at one version (T1, T2). They are found by id, so
-a rename meanwhile is harmless (L12). A table without foreign keys asks nobody.
+a rename is harmless (L12).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +40,6 @@ NO_FOREIGN_KEYS = ForeignKeys()
 
 
 def enforced_by(plan: Plan) -> ForeignKeys:
-    """Foreign keys that a statement must obey, by what it does and which columns it assigns."""
     if isinstance(plan, TruncatePlan):
         return ForeignKeys((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
     if not isinstance(plan, InsertPlan | UpdatePlan | DeletePlan | MergePlan):

@@ -1,8 +1,6 @@
-"""Lookups of keys that are known, on one storage: whether their pairs are there, and which checks that violates.
-
-They ride in the pipeline batch of the writes: read and looked at here, or, where COMMIT goes along, as one command that
-fails the batch unless all is as it must be (`nodes.execution.writing.writer`).
-"""
+"""Lookups of known keys on one storage, and the checks that their pairs violate. They ride in the pipeline batch of the
+writes: read and looked at here, or, where COMMIT goes along, as one command that fails the batch unless all is as it
+must be (`nodes.execution.writing.writer`)."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,5 +49,4 @@ def _checked_sql(texts: tuple[str, ...]) -> str:
 
 
 def first_refusal(violated: Iterable[Check]) -> SqlError:
-    """The error that is reported when several checks are violated: of the first row that violates one."""
     return min(violated, key=lambda check: check.order).refusal()

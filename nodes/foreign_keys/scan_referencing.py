@@ -1,12 +1,5 @@
-"""Rows that refer to what a statement took away: by an index, by part of one, or by looking through the table.
-
-    an index begins with all columns of the foreign key   a key range holds them; a probe finds whether it holds any
-    .. with some of them                                  the entries of a range, and the rows they name
-    none does                                             pages of the table; of a single column only its pairs that
-                                                          have a lost value leave the store
-
-One row that refers is enough, so it ends with the first page that has one.
-"""
+"""Rows that refer to what a statement took away, until the first page that has one: by an index that begins with
+columns of the foreign key, or else page by page through the table."""
 
 import struct
 from collections.abc import AsyncIterator, Sequence
@@ -42,7 +35,6 @@ class Path:
     is_exact: bool
 
     def low(self, check: Check) -> bytes:
-        """Where the rows with the check's values begin; they end where no key starts so any more."""
         given = dict(zip(check.constraint.reference_columns, check.values, strict=True))
         parts = (encoding.inverted(given[c]) if is_descending else given[c] for c, is_descending in self.columns)
         return self.start + b"".join(parts)
@@ -59,7 +51,6 @@ def path_to(check: Check) -> Path:
 
 
 async def first_referring(work: Writing, checks: Sequence[Check]) -> Check | None:
-    """The first of these checks that a page of rows violates."""
     by_values = {check.values: check for check in checks}
     async for found in _values_found(work, checks):
         violated = [by_values[values] for values in found if values in by_values]
@@ -82,10 +73,8 @@ async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator
 
 
 def _can_look_at_pairs(child: Descriptor, column: Column) -> bool:
-    """True if a row without a pair of this column refers to nothing, and equal values have equal pairs.
-
-    Else a fill may still put one; and the pairs of 1.0 and 1.00, or of 1 month and 30 days, differ where keys do not.
-    """
+    """True if a row without a pair of this column refers to nothing, and equal values have equal pairs. Else a fill may
+    still put one; and pairs of 1.0 and 1.00, or of 1 month and 30 days, differ where keys do not."""
     is_filled = column.fill_value is None or (column.required and column.state is State.PUBLIC)
     return is_filled and column.id not in child.primary_key and column.type not in LEFT_OUT
 
@@ -93,7 +82,6 @@ def _can_look_at_pairs(child: Descriptor, column: Column) -> bool:
 async def _pairs_with(
     work: Writing, child: Descriptor, column: ColumnId, wanted: Sequence[bytes], way: Access
 ) -> AsyncIterator[Sequence[Values]]:
-    """The values of a column's pairs, of each page those that are wanted, and its last."""
     columns, values = int2_array([column]), bytea_array(wanted)
     limit = _INT8.pack(PAGE_PAIRS)
     for storage in way.storages:

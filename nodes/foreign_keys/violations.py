@@ -1,8 +1,5 @@
-"""A check of a foreign key, and how its violation is reported.
-
-The words are PostgreSQL's, and the codes: 23503, and 23001 where ON DELETE or ON UPDATE says RESTRICT. A foreign key on
-its way in or out is enforced all the same, and its refusal says so.
-"""
+"""A check of a foreign key, and how its violation is reported: in PostgreSQL's words, by 23503, and 23001 for RESTRICT.
+A foreign key on its way in or out is enforced all the same, and its refusal says so."""
 
 from dataclasses import dataclass
 
@@ -34,11 +31,9 @@ class Check:
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """A violation's place among several: the first one is reported."""
         return self.demand.order
 
     def refusal(self) -> SqlError:
-        """23503, or 23001 for RESTRICT."""
         return _dangling(self) if self.demand.wants_row else _still_referred_to(self)
 
 

@@ -1,9 +1,6 @@
-"""A node's listener at PostgreSQL, and its sessions that listen.
-
-One session at the store listens for all of the node's, from the first LISTEN on. When it is lost, nobody knows what was
-sent meanwhile: the sessions that listen are ended, and their clients connect and look anew, as after a restart of
-PostgreSQL.
-"""
+"""A node's listener at PostgreSQL, and its sessions that listen. One session at the store listens for all, from the
+first LISTEN on. When it is lost, messages may have been missed: the sessions that listen are ended, and their clients
+connect and look anew, as after a restart of PostgreSQL."""
 
 import asyncio
 import logging

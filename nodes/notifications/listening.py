@@ -1,9 +1,6 @@
-"""The channels that one session listens to, as its transactions leave them, and what has come for it.
-
-LISTEN and UNLISTEN count from COMMIT on, as in PostgreSQL, and what a savepoint undoes never was. What comes waits
-while the session is in a transaction, or its client does not read; a client that lets more than `WAITING_BYTES_MAX`
-wait is disconnected, so that it knows of the gap.
-"""
+"""The channels that one session listens to, as its transactions leave them, and what has come for it. LISTEN and
+UNLISTEN count from COMMIT on, as in PostgreSQL. A client that lets more than `WAITING_BYTES_MAX` wait is disconnected,
+so that it knows of the gap."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -20,8 +17,6 @@ ALL = ""
 
 @dataclass(eq=False)
 class Listening:
-    """One session's channels, and the notifications that wait for its client."""
-
     held: HeldRows
     channels: dict[str, None] = field(default_factory=dict)
     """In the order in which they were first listened to."""

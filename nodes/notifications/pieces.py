@@ -1,12 +1,9 @@
 """A notification as PostgreSQL carries it: NOTIFY on one channel of the store, sent by the transaction itself. Pure.
 
-So PostgreSQL keeps its promises for us: what was rolled back, also to a savepoint, is never heard; what was committed
-is heard in the order of the commits; what one transaction says twice is heard once.
-
     n1 17 5 0f3a.. 1/2 4 news<payload>      node, incarnation, number of the session, digest, piece, length of the name
 
-The store takes less than 8000 bytes at a time, which our own words share with a payload of as many; a long one goes in
-two pieces. The digest keeps those of different notifications apart, which the store would otherwise take for the same.
+So rollback, order and the folding of equal ones are PostgreSQL's. The store takes less than 8000 bytes at a time, so a
+long one goes in two pieces. The digest keeps different notifications apart.
 """
 
 from collections.abc import Sequence
@@ -70,8 +67,6 @@ def pieces_of(notification: Notification) -> list[str]:
 
 @dataclass(eq=False)
 class Assembler:
-    """Puts the pieces together that come, one after the other: those of a transaction stay together."""
-
     _digest: str = ""
     _parts: Sequence[str] = ()
 

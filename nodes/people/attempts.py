@@ -1,9 +1,8 @@
 """Limits for trying passwords: the first failures are free, then each makes the next try wait longer.
 
-Failures are counted for a name from one address, for an address whatever the name, and for a name wherever from.
-The last two let much more through, because many people share an address and anybody can say a name; they do not
-hold up a name from an address from which it has signed in before. Refused tries do not count, so a wait ends
-whatever others do meanwhile, and nobody is locked out for good.
+Failures are counted for a name from one address, for an address, and for a name. The last two let much more through,
+because many people share an address and anybody can say a name; they do not hold up a name from an address from which
+it has signed in before. Refused tries do not count, so a wait ends whatever others do.
 """
 
 from collections import OrderedDict
@@ -47,8 +46,6 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Subjects that one try counts for."""
-
     pair: str
     address: str
     name: str
@@ -103,7 +100,6 @@ class Attempts:
         return wait_s(subjects, self._known(subjects, now), now)
 
     def failed(self, subjects: Subjects, now: float) -> int:
-        """Count a failure; the number of them for this name and address."""
         for key, tally in self._known(subjects, now).items():
             self._keep(key, Tally(tally.failures + 1, now, tally.is_known))
         return self._tallies[subjects.pair].failures

@@ -1,9 +1,6 @@
-"""The people of the page, as a node knows them: their verifiers and what they may do.
-
-sign-in          asks the database each time: a new password counts at once; many at a time are one question
-open sessions    share a `Person`, looked at again every `WATCH_S`: a right that is taken away is soon gone
-no database      nobody new can be told apart and is refused (57P03); open sessions keep what was last known
-"""
+"""The people of the page, as a node knows them: their verifiers and what they may do. A sign-in asks the database each
+time, so a new password counts at once; many at a time are one question. Sessions share a `Person`, looked at again
+every `WATCH_S`. Without the database sign-ins are refused (57P03), sessions go on."""
 
 from __future__ import annotations
 
@@ -46,8 +43,6 @@ Answer = dict[str, Person] | Exception
 
 
 class People:
-    """Everybody who signs in at a node or has a session there."""
-
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._persons: WeakValueDictionary[str, Person] = WeakValueDictionary()
@@ -74,7 +69,6 @@ class People:
         return person
 
     async def _ask_for_all(self) -> None:
-        """Answer everybody who waits; who comes meanwhile is in the next question."""
         while self._wanted:
             wanted, self._wanted = self._wanted, {}
             try:

@@ -1,12 +1,8 @@
 """A person at a node: whether they may connect, and what they may execute.
 
-The people of the SQL ports are the people of the page. Everybody who has signed in may read; writing rows and changing
-schemas takes what the page's console takes, the right to submit a change (`MAY_WRITE`). A name that is nobody's on the
-page comes in only where the node asks for no password, or when the cluster itself vouches for it
-(`nodes.people.vouching`): both may do everything. The story marks it, for it may look like an account's:
-
-    owner          the account
-    OWNER (SQL)    a name that a client gave
+The people of the SQL ports are the people of the page. All who have signed in may read; to write takes `MAY_WRITE`. A
+name without an account comes in only where the node asks for no password, or when the cluster vouches for it
+(`nodes.people.vouching`): it may do everything, and the story marks it, as in `OWNER (SQL)`.
 """
 
 from dataclasses import dataclass
@@ -33,7 +29,7 @@ class Person:
     verifier: Verifier | None = None
 
     def update(self, found: "Person | None") -> None:
-        """Take over what the database says now; an account that is there no more has ended."""
+        """Takes over what the database says now; a missing account has ended."""
         if found is None:
             self.is_active = self.is_active and not self.has_account
             return
@@ -58,7 +54,6 @@ class Person:
         return self.has_right_to_write or not self.has_account
 
     def check_may_write(self, what: str) -> None:
-        """Raises 42501."""
         if not self.may_write:
             raise SqlError(
                 INSUFFICIENT_PRIVILEGE,

@@ -1,13 +1,8 @@
-"""Sign-in of a node's clients: who is asked for which password.
+"""Sign-in of a node's clients: the secret that each has to prove.
 
-    the cluster vouches for the name          the cluster's own (`nodes.people.vouching`)
-    the name has an SQL password              that one, on loopback as well
-    the name is "owner", NODE_PASSWORD is set NODE_PASSWORD
-    the node is reached from loopback only    none
-    otherwise                                 one that nobody has: the refusal does not tell who has a password
-
-A node trusts loopback while NODE_PASSWORD is empty: whoever can run a program there can read the cluster's secrets
-anyway.
+A vouched name proves the cluster's secret, a name with an SQL password that one, also on loopback, the owner
+NODE_PASSWORD. Any other name is asked for a password that fits none, so that the refusal does not tell who has one.
+Without NODE_PASSWORD a node trusts loopback: who can run a program there can read the cluster's secrets anyway.
 """
 
 import asyncio
@@ -32,8 +27,6 @@ REFUSAL_PAUSE_S = 0.5
 
 @dataclass(eq=False)
 class Admission:
-    """Requirements of one node for who connects to it."""
-
     people: People | None = None
     is_trusting: bool = True
     owner_password: Verifier | None = None
@@ -42,7 +35,6 @@ class Admission:
     clock: Callable[[], float] = time.monotonic
 
     async def person(self, name: str) -> Person:
-        """The person of this name. Raises 57P03 when the database does not answer, 28000 for a closed account."""
         return Person(name) if self.people is None else await self.people.look_up(name)
 
     def verifier(self, person: Person, *, is_vouched: bool) -> Verifier | None:

@@ -1,8 +1,5 @@
-"""Vouching: processes of the cluster sign in at a node for somebody, as the page for whoever has signed in there.
-
-The page knows who somebody is, but not their SQL password. So it says that the cluster vouches for the name
-(`-c schemalab.vouched=on`) and proves it with a password that only processes with the cluster's SECRET_KEY can make.
-"""
+"""Vouching: processes of the cluster sign in at a node for a person, as the page does for its reader. A password that
+only processes with the cluster's SECRET_KEY can make proves that the cluster vouches (`-c schemalab.vouched=on`)."""
 
 import base64
 import hmac
@@ -16,7 +13,6 @@ def cluster_password(secret_key: str, name: str) -> str:
 
 
 def vouched_parameters(secret_key: str, name: str) -> dict[str, str]:
-    """Parameters of libpq for a connection as `name`."""
     return {"user": name, "password": cluster_password(secret_key, name), "options": f"-c {VOUCHED}=on"}
 
 

@@ -1,13 +1,6 @@
-"""Decides about an attempt that failed (requests.md, "Request path").
-
-    refused by a storage, before any write     reload, then one more attempt; what is refused again is refused
-    planned with a schema that may be old      reload before anything is sent, then one more plan
-    40001, 40P01, the lease or its time over   once more, after a pause; counted by itself
-    anything else                              the client's: nothing is reloaded, nothing tried again
-
-An outcome that nobody knows (T7) is among the last: it is never settled by trying again. Two counts are kept apart, so
-that a conflict never costs a request its one retry after a mismatch.
-"""
+"""Decides about an attempt that failed (requests.md, "Request path"): reload and try once more, repeat, or give up. An
+outcome that is unknown (T7) is never settled by trying again. Conflicts and mismatches are counted apart, so that a
+conflict never costs a request its one retry after a mismatch."""
 
 import random
 from dataclasses import dataclass, replace
@@ -28,8 +21,6 @@ class Failure(Enum):
 
 
 class Next(Enum):
-    """The step after a failed attempt."""
-
     RELOAD = "reload, then try again"
     AGAIN = "try again"
     GIVE_UP = "answer with the error"
@@ -37,14 +28,11 @@ class Next(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The failed attempts of one request."""
-
     mismatches: int = 0
     old_schemas: int = 0
     conflicts: int = 0
 
     def after(self, failure: Failure) -> tuple["Attempts", Next]:
-        """The attempts with this one, and what comes next."""
         match failure:
             case Failure.MISMATCH:
                 counted = replace(self, mismatches=self.mismatches + 1)

@@ -1,13 +1,6 @@
-"""The account of a batch: every index of its input stands in it exactly once.
-
-    done             it is committed
-    failed           by its own mistake, or because its attempt could not be repeated; with the error
-    rolled back      it would have been done, but another row of its part failed, and rollback_on_error was asked
-    not performed    never tried: an error before it stopped the batch (stop_on_error), or its part was refused at once
-
-A batch is split by storage; each part is one transaction. A part that a storage refused was not performed at all, so
-its rows, and only those, are planned again; a row that is accounted for is never tried again.
-"""
+"""The account of a batch: every index of its input stands in it exactly once (`Ending`). A batch is split by storage;
+each part is one transaction. A part that a storage refused was not performed at all, so its rows, and only those, are
+planned again; a row that is accounted for is never tried again."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +9,6 @@ from typing import Any
 
 
 class Ending(Enum):
-    """The end of a row's way."""
-
     DONE = "done"
     FAILED = "failed"
     ROLLED_BACK = "rolled_back"
@@ -34,14 +25,11 @@ class RowOutcome:
 
 @dataclass(eq=False)
 class Batch:
-    """The rows of a batch by their index in the input."""
-
     size: int
     outcomes: dict[int, RowOutcome] = field(default_factory=dict)
 
     @property
     def left(self) -> list[int]:
-        """The rows that are not accounted for, in the order of the input."""
         return [index for index in range(self.size) if index not in self.outcomes]
 
     @property
@@ -58,10 +46,8 @@ class Batch:
         return sorted(index for index, outcome in self.outcomes.items() if outcome.ending is ending)
 
     def close_part(self, part: Sequence[int], errors: dict[int, Any], *, tried: int, is_rolled_back: bool) -> None:
-        """Account for a part of which the first `tried` rows were tried, and `errors` are those that failed.
-
-        `is_rolled_back`: because of them nothing of the part was kept.
-        """
+        """Accounts for a part of which the first `tried` rows were tried, and `errors` are those that failed.
+        `is_rolled_back`: because of them nothing of the part was kept."""
         cause = next(iter(errors.values()), None)
         for place, index in enumerate(part):
             if index in errors:

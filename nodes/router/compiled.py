@@ -1,10 +1,5 @@
-"""Parts that requests of one kind have in common under one version of a table: worked out once, looked up after that.
-
-    (version, kind)  ->  the plan of a statement, the columns of an answer, a compiled read by key
-
-A version is one object as long as the node uses it, and never changes: another version is another key. So nothing here
-can be out of date, and what is forgotten is only worked out again.
-"""
+"""Parts that requests of one kind have in common under one version of a table: worked out once, looked up after that. A
+version is one object as long as the node uses it, and never changes. So nothing here can be out of date."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -18,7 +13,6 @@ TEXT_CHARS_MAX = 4096
 
 
 def is_short(texts: Iterable[str]) -> bool:
-    """True for texts that are worth keeping."""
     return sum(map(len, texts)) <= TEXT_CHARS_MAX
 
 
@@ -29,7 +23,6 @@ class CompiledRequests:
     _known: dict[tuple[int, Hashable], tuple[Descriptor, Any]] = field(default_factory=dict)
 
     def get(self, version: Descriptor, kind: Hashable) -> Any:
-        """Return whatever is kept of this kind under this version; None if nothing is."""
         found = self._known.get((id(version), kind))
         return None if found is None else found[1]
 

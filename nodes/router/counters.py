@@ -9,10 +9,8 @@ OTHERS = "other tables"
 
 @dataclass(slots=True)
 class Counts:
-    """The requests to one table.
-
-    `joined` are waits for a reload that another request had caused; `retries` follow a mismatch, `conflicts` 40001.
-    """
+    """The requests to one table. `joined` are waits for a reload that another request had caused; `retries` follow a
+    mismatch, `conflicts` 40001."""
 
     requests: int = 0
     mismatches: int = 0
@@ -43,7 +41,6 @@ class Counters:
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """The counts of several tables together."""
     found = Counts()
     for one in counts:
         found.add(one)

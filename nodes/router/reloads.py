@@ -1,17 +1,8 @@
 """One reload of a table's schema for all requests that need it: a machine for each name, without I/O.
 
-    request a   refused at v4 ──┐
-    request b   refused at v4 ──┼── one reload ──> v5: all three go on
-    request c   refused at v4 ──┘
-    request d   refused at v4, later: v5 is known, it goes on at once
-    request e   refused at v5: that reload began before its refusal and ended with v5, so another one begins
-
-A request waits for a version *newer than the one that failed it*, at most until its own deadline. A request whose plan
-failed waits for whatever a reload finds that began after it asked: the mistake may be its own. A reload that fails
-wakes everybody at once, with the cause. A version older than one that was seen is never installed. That no table bears
-a name is remembered briefly: requests that know no version of it wait for nothing.
-
-Another table under the same name counts as newer: names are given up and taken again, ids are not.
+A request waits for a version *newer than the one that failed it*, at most until its own deadline. One whose plan failed
+waits for a reload that began after it asked: the mistake may be its own. A failed reload wakes all, with the cause. An
+older version is never installed. A missing name is remembered briefly. Another table under the same name is newer.
 """
 
 from collections.abc import Collection, Iterator
@@ -26,8 +17,6 @@ UNKNOWN_S = 0.2
 
 
 class Known(NamedTuple):
-    """A version of a table."""
-
     table_id: int
     version: int
 
@@ -52,11 +41,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """`request` needs a version newer than `than` until `deadline`.
-
-    `is_patient`: it waits while there is none, for it was refused by a storage that knows one. Otherwise a reload that
-    began after this has the last word.
-    """
+    """`request` needs a version newer than `than` until `deadline`. `is_patient`: it waits while there is none, for a
+    storage that refused it knows one. Otherwise a reload that began after this has the last word."""
 
     request: int
     than: Known | None
@@ -73,8 +59,6 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The reload under way found this version."""
-
     version: Known
 
 
@@ -186,7 +170,6 @@ def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect
 
 
 def _installed(state: Reloads, found: Known, now: float) -> Reloads:
-    """An older version than the one that is known is never installed."""
     if state.newest is not None and not is_newer(found, state.newest):
         return state
     return replace(state, newest=found, confirmed_at=now, pause_s=PAUSE_S)

@@ -1,9 +1,6 @@
-"""The asyncio shell of the reloads: whoever must wait for a newer version of a table waits here, for one question.
-
-A reload takes a lease on the newest version of whichever table bears the name. The keeper holds it from then on, so
-that those who waited find it there; until then they who need nothing newer go on with the version they have. What each
-waits for is decided in `nodes.router.reloads` alone.
-"""
+"""The asyncio shell of the reloads (`nodes.router.reloads` decides): one question for all requests that wait. A reload
+takes a lease on the newest version of whichever table bears the name. The keeper holds it from then on, so that those
+who waited find it there."""
 
 from __future__ import annotations
 
@@ -63,7 +60,6 @@ class Router:
         return None if confirmed_at is None else time.monotonic() - confirmed_at
 
     def report(self) -> dict[str, dict[str, float | None]]:
-        """The counts of each table, with the age of what is known of it (`snapshot_age_s`)."""
         return {name: self.report_of(name) for name in sorted(self.counters.tables)}
 
     def report_of(self, name: str) -> dict[str, float | None]:
@@ -113,7 +109,6 @@ class Router:
             self._alarms[name] = loop.call_later(max(at - time.monotonic(), 0.0) + 0.001, self._tick, name)
 
     def _tick(self, name: str) -> None:
-        """An alarm that rang a moment early is set again."""
         self._alarms.pop(name, None)
         self._feed(name, reloads.Tick())
         wake_at = self._states.get(name, IDLE).wake_at
@@ -150,7 +145,6 @@ class Router:
         self._feed(name, event)
 
     async def _newest(self, name: str) -> Known | None:
-        """The newest version of the table that bears this name now, leased from then on."""
         table_id = await self.directory.find(name)
         if table_id is None:
             return None

@@ -72,7 +72,6 @@ def _search_path(setting: Setting, text: str, _: str) -> str:
 
 
 def _serializable(setting: Setting, text: str, _: str) -> str:
-    """Every isolation level is run as SERIALIZABLE, which gives at least what it promises."""
     return "serializable"
 
 

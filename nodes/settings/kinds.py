@@ -1,8 +1,5 @@
-"""Values of settings by their kind: which texts there are, and how SHOW writes one.
-
-A value is kept in its base form: `on`, a number in the setting's unit, one of the listed words. SHOW writes numbers
-with the largest unit that divides them, as PostgreSQL does.
-"""
+"""Values of settings by their kind, in a base form: `on`, a number in the setting's unit, one of the listed words. SHOW
+writes numbers with the largest unit that divides them, as PostgreSQL does."""
 
 import math
 import re
@@ -101,7 +98,6 @@ def _units(unit: str) -> Mapping[str, int]:
 
 
 def _unit(unit: str) -> tuple[int, str]:
-    """8kB is 8 of kB."""
     figures = unit.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     return int(figures or 1), unit[len(figures) :]
 

@@ -1,8 +1,5 @@
-"""The settings of PostgreSQL that a node knows, and its own: a row for each in `known.tsv`.
-
-Those of PostgreSQL 18 that a session may set, some that only a superuser may (refused as PostgreSQL does), and the
-facts that clients ask for. What belongs to a server's files and processes is not here: a node has none of it.
-"""
+"""The settings of PostgreSQL 18 that a node knows, and its own: a row for each in `known.tsv`. What belongs to a
+server's files and processes is not here."""
 
 import csv
 import re
@@ -55,7 +52,6 @@ _REFUSED = re.compile(f'invalid input syntax for type integer: "{UNRECOGNIZED}(.
 
 
 def unrecognized_in(message: str) -> str | None:
-    """The name of a setting that the store refused by such a cast, from its message."""
     found = _REFUSED.fullmatch(message)
     return None if found is None else found[1]
 

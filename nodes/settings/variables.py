@@ -1,13 +1,5 @@
-"""The settings of a session: what SHOW answers, what SET may change, what is reported to libpq.
-
-A setting is as the transaction leaves it: SET is undone with its transaction or savepoint, SET LOCAL ends with it.
-
-    SET a = 1            a is 1
-    BEGIN; SET a = 2;    2, after ROLLBACK 1
-    SET LOCAL a = 3;     3, after COMMIT 2
-
-Names of two parts (`my.user_id`) are anybody's: an application keeps there what it likes, and finds it again.
-"""
+"""The settings of a session: what SHOW answers, what SET may change, what is reported to libpq. SET is undone with its
+transaction or savepoint, SET LOCAL ends with it. Names of two parts (`my.user_id`) are an application's own."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -121,14 +113,12 @@ class Variables:
     # -- values -------------------------------------------------------------------------------------------------
 
     def start_with(self, name: str, value: str) -> None:
-        """A value given when the connection was made."""
         known = self._settable(name)
         self.initial[known] = self._accepted(known, value)
         self._enter(known)
         self._derive()
 
     def begin_with(self, values: Values) -> None:
-        """Values in their base form that the node gives a session."""
         self._given = values
         self.initial.update(values)
         self._derive()
@@ -146,7 +136,6 @@ class Variables:
         return base if setting is None else kinds.shown(setting, base)
 
     def canonical(self, name: str) -> str:
-        """A setting's name as it is kept. Raises 42704."""
         small = name.lower()
         setting = KNOWN.get(small)
         if setting is not None:
@@ -177,7 +166,6 @@ class Variables:
         return self._value(name) != self._given.get(name, KNOWN[name.lower()].default)
 
     def all(self) -> Iterator[tuple[str, str, str]]:
-        """Name, value and description of each setting, for SHOW ALL."""
         for name in self._listed():
             setting = KNOWN.get(name.lower())
             yield name, self.get(name), "" if setting is None else setting.description
@@ -251,7 +239,6 @@ class Variables:
         return name
 
     def _enter(self, known: str) -> None:
-        """A name of two parts is known once it has a value."""
         if known.lower() not in KNOWN:
             self._custom.setdefault(known.lower(), known)
 
@@ -299,7 +286,6 @@ class Variables:
         self._marks.append(Mark(number, self._values, self._lasting))
 
     def release(self, number: int) -> None:
-        """Savepoint `number` and those after it are gone; what was set stays."""
         while self._marks and self._marks[-1].number >= number:
             self._marks.pop()
 

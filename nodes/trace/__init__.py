@@ -3,6 +3,4 @@
 record  the trace of a statement, and the notice that it is sent in
 reads   the way each scan reached its rows, and what it may not use
 writes  the pairs that a statement changed, from what was there before and after
-
-A session that did not ask pays one look at a setting for each statement.
 """

@@ -1,7 +1,4 @@
-"""The way each scan reached its rows, the indexes that it may not use, and the elements it may not see.
-
-SELECT .. WHERE dest = 'BOS'     all rows of flights v14; flights_by_dest would serve, and is write-only
-"""
+"""The way each scan reached its rows, the indexes that it may not use, and the elements it may not see."""
 
 from __future__ import annotations
 
@@ -62,7 +59,6 @@ def written(plan: Plan | InPlace) -> frozenset[TableId]:
 
 
 def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets: int) -> list[Json]:
-    """The way of each scan of a plan to its rows."""
     found = []
     for scan in scans_of(plan):
         way = scan_json(scan, context, storages=storages, buckets=buckets)
@@ -95,7 +91,6 @@ def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> J
 
 
 def _would_serve(index: Index, scan: Scan, context: Context, storages: int, buckets: int) -> bool:
-    """True if the scan would take this index, were it public."""
     there = tuple(replace(i, state=State.PUBLIC) if i.id == index.id else i for i in scan.descriptor.indexes)
     as_if = replace(scan.descriptor, indexes=there)
     way = access(as_if, scan.conditions, context, storages=storages, buckets=buckets)
@@ -103,10 +98,8 @@ def _would_serve(index: Index, scan: Scan, context: Context, storages: int, buck
 
 
 def hidden(descriptors: Iterable[Descriptor], kind: str, written: Container[TableId]) -> list[Json]:
-    """The elements that are neither public nor absent, and what a statement of this kind does with each.
-
-    Of a table that is not among the `written` ones it only reads.
-    """
+    """The elements that are neither public nor absent, and what a statement of this kind does with each; it only reads
+    a table that is not `written`."""
     return [
         {"table": descriptor.name, "version": descriptor.version}
         | _element(element)

@@ -1,18 +1,10 @@
 """The trace of one statement: which versions it used, how it was tried, what it read by, which pairs it changed.
 
-It is sent as a notice before the statement's result, or its error, with `SQLSTATE` as its code; the message is a
-sentence, the detail JSON:
-
-    {"kind": "update", "sql": "UPDATE ..", "ms": 4.1,
-     "tables": [{"id": 7, "name": "flights", "version": 14, "until": "2026-.."}],
-     "steps": [{"do": "lease", "ms": 0.1, ..}, {"do": "plan", ..}, {"do": "retry", ..}, {"do": "write", ..}],
-     "scans": [..], "hidden": [..],
-     "pairs": [..], "operations": 3, "keys": 3, "left_out": 0,
-     "transaction": {"status": "open", "since": "..", "has_written": true, "tables": [..]}}
-
-A statement that failed reports no pair: it kept none. (TRUNCATE keeps what its transactions before the last did.)
-`left_out` counts the operations at keys of which it is not known what became of them.
-`nodes.trace.reads` and `nodes.trace.writes` say what scans and pairs are.
+It is sent as a notice before the statement's result, or its error, with `SQLSTATE` as its code and JSON as its detail:
+    {"kind": "update", "sql": "UPDATE ..", "ms": 4.1, "tables": [{"id": 7, "name": "flights", "version": 14, ..}],
+     "steps": [{"do": "lease", "ms": 0.1, ..}, ..], "scans": [..], "hidden": [..], "pairs": [..], "operations": 3,
+     "keys": 3, "left_out": 0, "transaction": {"status": "open", ..}}
+A failed statement reports no pair: it kept none. `left_out` counts the operations at keys whose end is not known.
 """
 
 from __future__ import annotations
@@ -52,7 +44,6 @@ class Trace:
 
     @property
     def keys_left(self) -> int:
-        """Of so many keys more it can be told what becomes of them."""
         return max(0, KEYS_MAX - self.keys)
 
     def step(self, do: str, **more: Any) -> None:
@@ -60,7 +51,6 @@ class Trace:
             self.steps.append({"do": do, "ms": self._ms()} | more)
 
     def amend(self, do: str, **more: Any) -> None:
-        """More is known of the last step of this kind."""
         step = next((one for one in reversed(self.steps) if one["do"] == do), None)
         if step is not None:
             step.update(more)

@@ -1,9 +1,5 @@
-"""The pairs that a statement changed: what lay at its keys before, and what after.
-
-+  by_dest  dest = 'BOS' -> id = 7
-~  dest     'JFK' -> 'BOS'
--  by_dest  dest = 'JFK' -> id = 7      a tombstone is left: a fill runs
-"""
+"""The pairs that a statement changed: what lay at its keys before, and what after, or the tombstone that a fill
+needs."""
 
 from __future__ import annotations
 
@@ -40,7 +36,6 @@ def places(ops: Iterable[Op], storage_of: Callable[[Op], int], most: int = KEYS_
 
 
 def changes(descriptor: Descriptor, touched: Sequence[Place], before: Stored, after: Stored) -> list[Json]:
-    """The pairs that are not as they were, in the order in which they were touched."""
     return [
         _change(descriptor, place, before, after)
         for place in touched
@@ -73,7 +68,6 @@ def _change(descriptor: Descriptor, place: Place, before: Stored, after: Stored)
 
 
 def _owner(descriptor: Descriptor, key: bytes, line: PairLine) -> Json:
-    """The element that the pair is of, and the state it is in."""
     try:
         name = name_of(descriptor, key)
         if name.index != PRIMARY:

@@ -1,15 +1,8 @@
 """The book of a traffic client: the rows it believes to be in its range of keys, and what it does next.
 
-Each client has a range of keys that no other client writes, so every answer can be checked: a row it
-wrote must be there as written, and a look by another column must find exactly its rows with that
-value, whether an index answers or a scan. An acknowledged write that is missing is an error.
-
-When a connection is lost at the wrong moment the client cannot know whether its statement took
-effect: the row becomes *uncertain* and the next read settles it. When it did not wait for the end (a node that stands
-still), the statement may take effect later: the row is *abandoned*, and nothing is expected of it any more.
-
-An application may insert rows in the range, too: such a row is *foreign*. It is never written, nothing is expected of
-it, and it stays there at the end.
+No other client writes its keys, so every answer can be checked. A statement of unknown outcome makes its row
+*uncertain*: the next read settles it. If it may still take effect later, the row is *abandoned*: nothing is expected of
+it. So it is with *foreign* rows, which an application inserted; those are never written, and stay.
 """
 
 import random
@@ -39,7 +32,6 @@ class NotSuitable(Exception):
 
 
 def first_free_range(highest_key: int | None) -> int:
-    """The number of the first range of keys that an earlier run has left empty."""
     return 0 if highest_key is None or highest_key < FIRST_KEY else (highest_key - FIRST_KEY) // KEYS_PER_CLIENT + 1
 
 
@@ -51,9 +43,7 @@ def ranges_before(least_key: int | None, last_key: int) -> int:
 
 def choose_ranges(count: int, *, least_key: int | None, highest_key: int | None, last_key: int) -> tuple[int, int]:
     """The first of `count` empty ranges in a row, and how many are empty from there: behind all rows, else before them.
-
-    Least and highest key are those from `FIRST_KEY` on, `last_key` the last of the key's type. Raises `NotSuitable`.
-    """
+    The keys are those from `FIRST_KEY` on, `last_key` the last of the key's type. Raises `NotSuitable`."""
     behind = first_free_range(highest_key)
     for first, there in ((behind, ranges_before(None, last_key) - behind), (0, ranges_before(least_key, last_key))):
         if there >= count:
@@ -118,8 +108,6 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Find the own rows with `value` in a column."""
-
     column: int
     value: Any
 
@@ -181,7 +169,6 @@ class Book:
             self.rows[action.key] = after
 
     def after(self, action: Write) -> Row | None:
-        """The row as it is once `action` has taken effect; None when it is deleted."""
         if isinstance(action, Insert):
             return action.row
         if isinstance(action, Delete):
@@ -191,7 +178,7 @@ class Book:
         return tuple(row)
 
     def doubt(self, action: Write) -> None:
-        """Nobody knows whether the statement took effect: the next read shows it."""
+        """It is unknown whether the statement took effect: the next read shows it."""
         self.uncertain.add(action.key)
         if isinstance(action, Insert):
             self.inserting[action.key] = action.row
@@ -207,7 +194,7 @@ class Book:
             self.foreign.add(key)
 
     def abandon(self, action: Write) -> None:
-        """Nobody knows whether, or when, the last statement on the row takes effect."""
+        """It is unknown whether, or when, the last statement on the row takes effect."""
         self.rows.pop(action.key, None)
         self.uncertain.discard(action.key)
         self.abandoned.add(action.key)
@@ -220,7 +207,6 @@ class Book:
 
     @property
     def has_written(self) -> bool:
-        """True when a row may be there that it wrote."""
         return bool(self.rows or self.uncertain or self.abandoned or self.inserting)
 
     def written(self) -> list[int]:

@@ -1,12 +1,8 @@
 """One traffic client: a thread that keeps a connection to some node and does what its book chooses.
 
-It behaves as a correct client of a serializable database does: a serialization failure or deadlock
-is tried again, a lost connection is replaced (by another node's when its own is down), an unknown
-outcome is read before anything else is written. It has a node of its own, the first of its addresses, and
-returns to it when that is back. A node that does not answer for long (frozen, say) is left, and the row of
-the statement that was under way is abandoned.
-
-At the end it deletes the rows that it wrote, and no others.
+It is a correct client of a serializable database: it tries 40001 and deadlocks again, replaces a lost connection, and
+reads an unknown outcome before it writes. It leaves a node that does not answer for long, and returns to its own, the
+first of its addresses. At the end it deletes the rows that it wrote, and no others.
 """
 
 import threading
@@ -72,12 +68,10 @@ class Client(threading.Thread):
 
     @property
     def is_away(self) -> bool:
-        """True while it is served by another node than its own."""
         return self._at != 0
 
     @property
     def rows_remain(self) -> bool:
-        """True while rows that it wrote are there, and should not."""
         return not self._rows_deleted and self._book.has_written
 
     def end_stalled(self, now: float) -> None:
@@ -185,7 +179,6 @@ class Client(threading.Thread):
         return gone or (error.sqlstate or "").startswith(("08", "57P0"))
 
     def _lost(self, action: Action) -> None:
-        """The connection is gone: what was written last is uncertain until it is read."""
         self.meter.reconnects += 1
         self._change_connection(None)
         self._leave_node()
@@ -204,7 +197,6 @@ class Client(threading.Thread):
         self._at = (self._at + 1) % len(self._addresses)
 
     def _go_home(self) -> None:
-        """Back to the own node, if it takes connections again."""
         if not self.is_away or time.monotonic() < self._home_next:
             return
         try:

@@ -53,7 +53,6 @@ class Meter:
         )
 
     def line(self, seconds: float, before: "Meter") -> str:
-        """Counts since `before`, a second ago."""
         return (
             f"{seconds:6.0f} s  {self.statements - before.statements:5} statements"
             f"  {self.retries - before.retries:4} retries  {self.reconnects - before.reconnects:3} reconnects"

@@ -32,8 +32,6 @@ ANSWER_S_MAX = 10.0
 
 
 class Second:
-    """The second that is being counted, by all clients together."""
-
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._meter = metrics.Meter(began=time.monotonic())
@@ -66,10 +64,8 @@ class Running:
         return sum(client.is_away for client in self.clients)
 
     def end(self, *, seconds_max: float = END_S_MAX, looked: Callable[[], object] = lambda: None) -> int:
-        """Let them delete their rows and end; the number of clients whose rows remain.
-
-        What stalls is cut meanwhile. `looked` is called every second until all have ended, or the time is over.
-        """
+        """Lets them delete their rows and end, and cuts what stalls; the number of clients whose rows remain. `looked`
+        is called every second."""
         self.stop.set()
         until = time.monotonic() + seconds_max
         while any(client.is_alive() for client in self.clients) and time.monotonic() < until:
@@ -84,7 +80,6 @@ class Running:
 
 
 def remain(clients: int) -> str:
-    """A clause about so many clients whose rows remain; an empty text for none."""
     return f"rows of {clients} client{'s' if clients > 1 else ''} remain" if clients else ""
 
 
@@ -97,10 +92,8 @@ def start_clients(
     writes_percent: int = WRITES_PERCENT,
     keep_rows: bool = False,
 ) -> Running:
-    """`each` clients for every node, `rate` statements a second in all (0: as many as they can).
-
-    Raises `psycopg.OperationalError` when no node answers, `NotSuitable` when there is no room for their keys.
-    """
+    """`each` clients for every node, `rate` statements a second in all (0: as many as they can). Raises
+    `psycopg.OperationalError` when no node answers, `NotSuitable` when there is no room for their keys."""
     samples, stop, second = sample_rows(shape, addresses), threading.Event(), Second()
     count = each * len(addresses)
     least, highest = keys_there(shape, addresses)
@@ -140,7 +133,6 @@ def keys_there(shape: Shape, addresses: list[str]) -> tuple[int | None, int | No
 
 
 def _ask_any(addresses: list[str], question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
-    """The answer of the first node that gives one."""
     *others, last = addresses
     for address in others:
         with suppress(psycopg.OperationalError):

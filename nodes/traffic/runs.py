@@ -1,13 +1,6 @@
-"""Runs of traffic that were started from the page: stored, so that a page that crashed finds them again.
-
-    ask     the page stores what is wanted; the supervisor starts a process for it
-    begin   that process reads what is wanted
-    report  each second: its figures; the answer says whether somebody stopped it
-    finish  at its end, with why it ended
-
-One run of a table at a time, and a few in all. A run that has not reported for long is *lost*: its process ended
-without a word, or stands still; the next run may begin, and this one ends should it go on. The timetable ends it.
-"""
+"""Runs of traffic that were started from the page: stored, so that a page that crashed finds them again. A run that has
+not reported for long is *lost*: its process ended or stands still. The next run may begin, and this one ends should it
+go on. The timetable ends it."""
 
 from __future__ import annotations
 
@@ -120,7 +113,6 @@ def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_not_stopped(run: TrafficRun) -> str | None:
-    """Why it cannot be stopped, or need not be; None when it can."""
     if run.ended_at is not None:
         return Sentence("run {n} of traffic has ended: {what}", n=run.pk, what=why_ended(run))
     return Sentence("{who} has stopped it already: it ends in a moment", who=run.stopped_by) if run.stopped_by else None
@@ -152,7 +144,6 @@ def going_on() -> QuerySet[TrafficRun]:
 
 
 def end_lost() -> None:
-    """Make an end to the lost ones, so that nobody takes them for runs that go on."""
     for run in TrafficRun.objects.filter(_silent(), ended_at=None):
         finish(run, LOST)
 

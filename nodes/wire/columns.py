@@ -1,8 +1,6 @@
-"""The columns of a result, and their values as a client gets them: in text, or in the binary form of their type.
-
-Both are PostgreSQL's own, byte for byte. Text depends on the session's time zone, so a plan, which is made for one,
-knows how to write its result; binary does not: a timestamptz is microseconds since 2000 in UTC.
-"""
+"""The columns of a result, and their values as a client gets them: PostgreSQL's own text or binary, byte for byte. Text
+depends on the session's time zone, so a plan, which is made for one, knows how to write its result; binary does not: a
+timestamptz is microseconds since 2000 in UTC."""
 
 import datetime as dt
 import struct

@@ -1,13 +1,5 @@
-"""The messages of PostgreSQL's wire protocol 3, as bytes and back.
-
-Only framing and layout live here: which message may come when is the business of
-`nodes.clients.connection`. A message from a client is refused here when its bytes do not add up.
-
-    client -> node   Q simple query · P parse · B bind · D describe · E execute · C close
-                     H flush · S sync · p password · X terminate · d c f data for COPY
-    node -> client   R authentication · S parameter · K cancel key · Z ready · T row description
-                     D row · C complete · E error · N notice · 1 2 3 n t s I · G H d c COPY
-"""
+"""The messages of PostgreSQL's wire protocol 3, as bytes and back: framing and layout. Which message may come when is
+the business of `nodes.clients.connection`. A client's message is refused here when its bytes do not add up."""
 
 import struct
 from collections.abc import Iterable, Sequence

@@ -1,14 +1,10 @@
-"""The oids and numbers by which results name columns of tables and views: the shadow's, as far as they are known.
-
-The shadow's tables get their oids from PostgreSQL, so a node has to learn them (`nodes.catalog_queries.shadow`). Views
-are counted from the other end: their ids are other numbers than those of tables.
-"""
+"""The oids and numbers by which results name columns of tables and views: the shadow's, which a node has to learn
+(`nodes.catalog_queries.shadow`). Views have negative numbers: their ids are other numbers than those of tables."""
 
 from collections.abc import Iterable, Mapping
 
 
 def view_number(view_id: int) -> int:
-    """The number of a view beside those of tables."""
     return -view_id
 
 
@@ -28,7 +24,6 @@ def knows(number: int, columns: Iterable[int]) -> bool:
 
 
 def forget_places() -> None:
-    """The shadow was made anew."""
     _PLACES.clear()
 
 

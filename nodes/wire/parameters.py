@@ -1,9 +1,8 @@
 """Parameters as clients send them, as values. Text is PostgreSQL's input syntax; binary is its send format.
 
-Binary bytes mean what the type says that the client was told or has declared itself, and nothing else: the same
-eight bytes are a bigint, a double or a timestamp. So they are read by that type's oid, at exactly its length, and a
-type whose binary form is not known here is refused by name. Too few bytes are 08P01, as in PostgreSQL, too many, and
-those that make no value, 22P03.
+The same eight bytes are a bigint, a double or a timestamp. So binary is read by the oid of the declared type, at
+exactly its length, and an unknown binary form is refused by name. Too few bytes are 08P01, as in PostgreSQL, too many,
+and those that make no value, 22P03.
 """
 
 import datetime as dt
@@ -50,10 +49,8 @@ def values_of(
     style: TimeStyle = PLAIN,
     now: dt.datetime | None = None,
 ) -> tuple[PyValue, ...]:
-    """The values of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for what is no such value.
-
-    Texts of dates are read in the session's style, and 'now' is the beginning of its transaction.
-    """
+    """The values of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for a wrong value. Texts of dates
+    are read in the session's style, and 'now' is the beginning of its transaction."""
     found: list[PyValue] = []
     elements = 0
     for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
@@ -93,13 +90,11 @@ def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
 
 
 def _beginning(layout: struct.Struct, data: bytes, place: int = 0) -> tuple[Any, ...]:
-    """The parts that stand at a place of the data. Raises 08P01."""
     _refuse_shorter(data, place + layout.size)
     return layout.unpack_from(data, place)
 
 
 def _packed(layout: str) -> Callable[[bytes], int]:
-    """Reads a number of exactly this layout."""
     read = struct.Struct(layout)
     return lambda data: int(_unpacked(read, data)[0])
 
@@ -144,7 +139,6 @@ def _json(data: bytes) -> PyValue:
 
 
 def _jsonb(data: bytes) -> PyValue:
-    """A byte of version, which is 1, then its text."""
     if data[:1] != b"\x01":
         version = data[0] if data else 0
         raise SqlError(INVALID_BINARY, f"unsupported jsonb version number {version}")
@@ -184,7 +178,6 @@ SLOWLY_READ = frozenset({*ELEMENT_OIDS, sqltypes.JSON.oid, sqltypes.JSONB.oid})
 
 
 def _array_of(element: int) -> Callable[[bytes], Any]:
-    """Reads one dimension of elements of this type, or none."""
     read = BINARY[element]
 
     def array(data: bytes) -> Any:

@@ -11,13 +11,10 @@ Row = Sequence[bytes | None]
 
 @dataclass(slots=True)
 class Result:
-    """The outcome of one statement.
-
-    `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
-    The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
-    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `let_go`:
-    nobody wants `more`, whose rows are those of the time of the statement, whatever its transaction writes later.
-    """
+    """The outcome of one statement. `rows` is what is at hand; `more` streams the rest, batch by batch. The tag of a
+    query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many. `has_written`:
+    the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `let_go`: `more` is no longer
+    wanted; its rows are those of the time of the statement, whatever its transaction writes later."""
 
     tag: str
     fields: tuple[Field, ...] | None = None

@@ -3,9 +3,8 @@
     client: n,,n=,r=CNONCE           node: r=CNONCE+SNONCE,s=SALT,i=ITERATIONS
     client: c=biws,r=..,p=PROOF      node: v=SIGNATURE
 
-`c` repeats the beginning of the client's first message, so nobody between can have changed it (section 7).
-What a node keeps of a password is a `Verifier`: it checks a proof and cannot make one, so whoever reads the
-database signs in nowhere.
+`c` repeats the beginning of the client's first message, so that a change on the way shows (section 7). A `Verifier`
+checks a proof and cannot make one: who reads the database cannot sign in with it.
 """
 
 import base64

@@ -1,8 +1,5 @@
-"""`manage.py traffic`: steady load on the nodes, so that "online" can be seen.
-
-With `--run N` it is the process of a run that was started from the page: what it does is stored there, and so are its
-figures; it ends when somebody stops it there, when its time is over, and with the cluster.
-"""
+"""`manage.py traffic`: steady load on the nodes, so that "online" can be seen. With `--run N` it is the process of a
+run that was started from the page: it stores what it does and its figures there."""
 
 import json
 import logging
@@ -149,7 +146,6 @@ class Command(BaseCommand):
         self.stdout.write(f"traffic on {run.table_name} ended: {why}")
 
     def _carry_out(self, run: TrafficRun) -> str:
-        """Why it ended, and whether rows remain."""
         running, seconds_max = self._start_run(run), END_AT_ONCE_S_MAX
         why = ""
         try:
