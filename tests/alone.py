@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.whole_files import WholeFile
+
 IN_WORKER = "PYTEST_XDIST_WORKER"
 
 
@@ -46,7 +48,7 @@ def room(folder: Path, *, alone: bool) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    if IN_WORKER not in os.environ:
+    if IN_WORKER not in os.environ or isinstance(item, WholeFile):
         return (yield)
     with room(folder_of(os.getppid()), alone=item.get_closest_marker("alone") is not None):
         return (yield)

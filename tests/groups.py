@@ -14,11 +14,15 @@ them out needs no test to be collected.
 """
 
 from pathlib import PurePath
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
 FIRST = ("product", "nodes-1", "nodes-2", "spark", "explorer")
 """The longest, so that all processes end together."""
+
+PARTS = 20
+"""So often a run says how far it is."""
 
 ROOMS_WITH_NODES = {
     "clients": "nodes-1",
@@ -63,5 +67,15 @@ def position_of(path: str) -> tuple[int, int]:
 class GroupScheduling(LoadScopeScheduling):
     """Deals out whole groups, in the order in which they were collected."""
 
+    done = 0
+
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Says how far the run is: nobody knows the number of tests of files that are not collected (`whole_files`)."""
+        super().mark_test_complete(node, item_index, duration)
+        self.done += 1
+        files = len(self.collection or ())
+        if self.done * PARTS // files > (self.done - 1) * PARTS // files:
+            self.config.get_terminal_writer().line(f" {self.done} of {files} files")
