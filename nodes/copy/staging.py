@@ -1,11 +1,5 @@
 """The staging table of a COPY FROM, into which PostgreSQL itself reads what the client sends. Pure.
 
-    COPY t (a, b) FROM STDIN (FORMAT csv) WHERE a > 1                  of the client
-
-    CREATE TABLE pg_temp.t (a .. NOT NULL, b .., c .. DEFAULT .., CHECK ..)
-    COPY pg_temp.t (a, b) FROM STDIN (FORMAT csv) WHERE a > 1          its own words
-    SELECT a, b, c FROM pg_temp.t                                      in binary
-
 It has the name, the public columns, defaults and constraints of the version that is written. So formats, options,
 defaults, WHERE, NOT NULL and CHECK are PostgreSQL's, and its errors name the client's table, line and column. It is
 alone in its session's `pg_temp`, and goes with the transaction that made it.

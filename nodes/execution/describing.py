@@ -1,11 +1,6 @@
-"""The parameters and columns of a SELECT, as PostgreSQL says what they are: its text is parsed there and never done.
-
-    SELECT f.id, f.code FROM flights f WHERE f.id = $1
-                             (SELECT NULL::bigint AS id, NULL::varchar(5) AS code) f
-
-Key ranges are not in that text, so a parameter has the type that the user's own words give it. Columns have their
-lengths, which the values of pairs have not.
-"""
+"""The parameters and columns of a SELECT, as PostgreSQL says what they are: its text is parsed there and never done,
+over rows of NULLs in place of the tables. Key ranges are not in that text, so a parameter has the type that the user's
+own words give it. Columns have their lengths, which the values of pairs have not."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +43,6 @@ async def describe(
 
 
 def nulls_sql(columns: Mapping[str, Column]) -> str:
-    """A row of NULLs in place of a table."""
     return f"SELECT {', '.join(f'NULL::{column.type_name} AS {quoted(name)}' for name, column in columns.items())}"
 
 

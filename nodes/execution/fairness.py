@@ -1,9 +1,6 @@
-"""Long work beside the event loop's other duties, of which renewing the leases is one.
-
-A node that computes for longer than a lease lasts without looking up has lost it, and must end itself (L10). So what
-is long by nature is done in a thread (`in_thread`: the interpreter changes between threads every few milliseconds),
-and a loop over rows that needs the event loop lets others go first every `SLICE_S` (`Turns`).
-"""
+"""Long work beside the event loop's other duties, of which renewing the leases is one. A node that computes for longer
+than a lease lasts without looking up has lost it, and must end itself (L10). So long work is done in a thread
+(`in_thread`), and a loop over rows lets others go first every `SLICE_S` (`Turns`)."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -28,15 +25,12 @@ _THREAD = ThreadPoolExecutor(1, "planning")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """The value of `work`, which goes on counting for its statement (`expressions.limits`).
-
-    Cancelled, it does not wait for what cannot be interrupted.
-    """
+    """The value of `work`, which goes on counting for its statement (`expressions.limits`). A cancel does not wait for
+    it."""
     return await asyncio.get_running_loop().run_in_executor(_THREAD, copy_context().run, work)
 
 
 async def in_thread_if_large(text: str, work: Callable[[], T]) -> T:
-    """The value of `work` on a statement's text: in the thread if the text is large, at once otherwise."""
     return work() if len(text) <= LARGE_CHARS else await in_thread(work)
 
 
@@ -50,8 +44,6 @@ def are_long(values: Iterable[object]) -> bool:
 
 
 class Turns:
-    """Counts the time since others had their turn."""
-
     __slots__ = ("_since",)
 
     def __init__(self) -> None:
@@ -62,7 +54,7 @@ class Turns:
         return perf_counter() - self._since > SLICE_S
 
     async def give(self) -> None:
-        """Let others go first if that is due. To be called between rows: what each looks at is counted for itself."""
+        """Lets others go first if that is due. Call it between rows: what each looks at is counted for itself."""
         begin_anew()
         if self.are_due:
             await asyncio.sleep(0)

@@ -1,10 +1,8 @@
-"""Byte budgets of statements, connections and a node: counted as rows come, refused by name.
+"""Byte budgets of statements, connections and a node: counted as rows come, refused by name (53200).
 
-Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
-answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
-the length of texts and numerics, and a fixed amount for everything else. By themselves count the pairs that a statement
-is about to write, and those of the rows that it changes: a row of a wide table has hundreds, however few values it was
-given. So does the copy of each new row that foreign keys are checked with.
+Counted are rows that cannot stream, and what a connection has prepared and bound: the length of texts and numerics, a
+fixed amount for everything else. The pairs that a statement is about to write, and those of the rows that it changes,
+count by themselves: a row of a wide table has hundreds. So does the copy of each new row for foreign keys.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +33,6 @@ SHORT_NUMBER = Decimal().__sizeof__()
 
 
 def bytes_of(values: Iterable[object]) -> int:
-    """Bytes that values take, about."""
     size = 0
     for value in values:
         size += VALUE_BYTES
@@ -104,7 +101,7 @@ class HeldRows:
         self.node.pairs += count
 
     def give_pairs(self, *, keep_rows: bool = False) -> None:
-        """The pairs are written; rows in hand are gone with them, or stay."""
+        """The pairs are written; rows in hand go with them, or stay."""
         self.rows = self.rows if keep_rows else 0
         self.node.pairs -= self.pairs - self.rows
         self.pairs = self.rows
@@ -120,7 +117,7 @@ class HeldRows:
 
     @contextmanager
     def holding(self, count: int) -> Iterator[None]:
-        """Count existing bytes, whatever the limits: it is others who are refused then."""
+        """Counts existing bytes, whatever the limits: other statements are refused then."""
         self.held += count
         self.node.held += count
         try:

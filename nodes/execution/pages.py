@@ -1,8 +1,5 @@
-"""Pairs of a table page by page, whose bytes are bounded (`storage.page_sizes`), inside a transaction.
-
-RangeScan    pairs of a key range in key order
-point_rows   rows by their keys, one command for each storage; where values are too large, in runs
-"""
+"""Pairs of a table page by page, whose bytes are bounded (`storage.page_sizes`), inside a transaction: of a key range
+in key order, or by their keys, where values are too large in runs."""
 
 import struct
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -74,7 +71,6 @@ class Table:
         return [EXISTS, *(c for c in self._stored if c in chosen)]
 
     def columns_asked(self, wanted: Iterable[ColumnId] | None = None) -> tuple[int, bytes]:
-        """The number of a row's pairs to read, and their columns as a parameter: the same again and again."""
         asked = None if wanted is None else frozenset(wanted)
         known = self._asked.get(asked)
         if known is None:
@@ -180,7 +176,6 @@ def _row_sizes(table: Table, results: Iterable[Any]) -> dict[bytes, int]:
 
 
 def refuse_large_row(table: Table, size: int) -> None:
-    """Raises 54000 for a row that takes too much memory at once."""
     if size > page_sizes.ROW_BYTES_MAX:
         message = f"a row of {table.descriptor.name} has more than {page_sizes.ROW_BYTES_MAX} bytes"
         raise SqlError(PROGRAM_LIMIT, message, hint="ask for some of its columns at a time")
@@ -191,5 +186,4 @@ def pairs_in(result: Any) -> Iterator[Pair]:
 
 
 def lengths_in(result: Any) -> Iterator[int]:
-    """The lengths of all values, also of those that were left out."""
     return (_INT4.unpack(result.get_value(i, 2))[0] for i in range(result.ntuples))

@@ -2,9 +2,8 @@
 
     parameters -> K(r) -> its storage -> one command -> pairs -> values as the client gets them
 
-All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Values go
-from the bytes of their pair straight to those of the wire where both hold the same. A property test holds each such way
-against the one over Python's values.
+Values go from the bytes of their pair straight to those of the wire where both hold the same. A property test holds
+each such way against the one over Python's values.
 """
 
 import struct
@@ -88,7 +87,6 @@ class PointRead:
         return parts if sum(map(len, parts)) < KEY_BYTES_MAX else None
 
     def question(self, key: bytes) -> tuple[int, Command]:
-        """The storage of the row with this key, and the command that reads its pairs there."""
         storage = self.table.home(key)[0]
         sql = get_sql(storage, self.table.descriptor.table_id)
         return storage, Command(sql, (bytea_array([self.table.k_of(key)]), self._asked))
@@ -96,7 +94,6 @@ class PointRead:
     async def read(
         self, transaction: Transaction, parameters: Sequence[PyValue], formats: tuple[int, ...], *, commit: bool
     ) -> Result:
-        """The answer, in the transaction's next batch."""
         key, rows = self.key_of(parameters), list[Row]()
         if key is None:
             await transaction.run([], commit=commit)
@@ -107,7 +104,6 @@ class PointRead:
         return Result("SELECT", self.fields, rows)
 
     def answer(self, key: Sequence[bytes], result: Any, formats: tuple[int, ...]) -> list[Row]:
-        """The row that these pairs are of, or none."""
         found: dict[bytes, bytes] = {}
         for place in range(result.ntuples):
             found[result.get_value(place, 0)[-2:]] = result.get_value(place, 1)
@@ -220,5 +216,4 @@ BINARY: dict[Type, Straight] = {
 
 
 def by_value(column: Column, write: Writer) -> Callable[[bytes], Any]:
-    """The way over Python's value, which all types have."""
     return lambda data: write(encoding.decode(column.type, data)[0])

@@ -1,11 +1,6 @@
 """A query that is fetched in portions: a cursor of the store, in the client's transaction and as the reader role.
-
-    locks · settings, role · DECLARE "p" NO SCROLL CURSOR FOR the text · FETCH 16 · role, settings back
-                             settings, role · FETCH 64 · role, settings back
-
-Between two portions the session at the store is free for other statements. The rows are those of the moment of
-DECLARE, whatever the transaction writes later. A portion is about as large as a relay holds.
-"""
+Between two portions the session at the store is free for other statements. The rows are those of the moment of DECLARE,
+whatever the transaction writes later. A portion is about as large as a relay holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +38,6 @@ def declared(commands: Sequence[Command], name: str, words: str) -> list[Command
 
 
 def fetch(name: str, words: str, form: int, relay: Relay) -> UsersCommand:
-    """The command that sends rows of a cursor of the store to `relay`."""
     return UsersCommand(f"FETCH {words} FROM {quoted(name)}", result_format=form, relay=relay)
 
 
@@ -95,7 +89,6 @@ class Portions:
 
 
 async def all_of(relay: Relay) -> list[Row]:
-    """All rows of a batch, once it is done."""
     found: list[Row] = []
     while (rows := await relay.next()) is not None:
         found += rows

@@ -39,7 +39,6 @@ def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -
 
 
 def encoded(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> dict[ColumnId, bytes]:
-    """Values of columns outside the key as their pairs hold them."""
     return {c: encoding.encode_value(descriptor.column(c).type, value) for c, value in values.items()}
 
 
@@ -51,7 +50,6 @@ def stored(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> Stored
 
 
 def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
-    """Raises 54000 for a text or an array that is longer than a value may be."""
     for column_id, value in values.items():
         if isinstance(value, tuple):
             refuse_array(value)

@@ -1,12 +1,6 @@
-"""Reading a table's rows inside a transaction: by key, by index or in pages of a range.
-
-    points     the pairs of given rows, one command for each storage
-    entries    pages of an index, then the rows they name
-    pages      up to some thousand pairs or some megabytes
-
-No page takes long, so a scan never outlasts the transaction's deadline in one statement (T4), and a
-cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.
-"""
+"""Reading a table's rows inside a transaction: by key, by index or in pages of a range. No page takes long, so a scan
+never outlasts the transaction's deadline in one statement (T4), and a cancel waits for one page at most. Only pairs of
+the columns that are asked for cross the wire."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
@@ -32,7 +26,6 @@ async def read_points(
     *,
     held: HeldRows,
 ) -> list[StoredRow]:
-    """All rows with these keys, which count as held."""
     found: list[StoredRow] = []
     async for rows in point_rows(transaction, table, row_keys, wanted):
         held.take(sum(stored_bytes(row) for row in rows))
@@ -49,7 +42,6 @@ def stored_bytes(row: StoredRow) -> int:
 async def stored_rows(
     transaction: Transaction, table: Table, access: Access, wanted: Iterable[ColumnId] | None = None
 ) -> AsyncIterator[list[StoredRow]]:
-    """The rows within `access`, page by page."""
     if access.points is not None:
         async for rows in point_rows(transaction, table, access.points, wanted):
             yield rows

@@ -14,10 +14,8 @@ def access_of(env: Environment, scan: Scan, context: Context) -> Access:
 
 
 def whole_access(env: Environment, scan: Scan, context: Context) -> Access:
-    """The way to the rows with all that EXPLAIN tells of it."""
     return access(scan.descriptor, scan.conditions, context, storages=env.storages, buckets=env.buckets)
 
 
 async def way_of(env: Environment, scan: Scan, context: Context) -> Access:
-    """The same, beside the event loop for a long statement: it compares and encodes what the conditions say."""
     return await in_thread(lambda: access_of(env, scan, context)) if context.is_long else access_of(env, scan, context)

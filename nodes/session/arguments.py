@@ -1,8 +1,5 @@
-"""Values that no row decides, given by expressions: those of EXECUTE, and of calls that stand alone.
-
-Of constants, parameters and values of the session they are known here. Of anything else the store says, first of which
-types they are, and then what.
-"""
+"""Values that no row decides, given by expressions: those of EXECUTE, and of calls that stand alone. The store says the
+types and values of what is not a constant, a parameter or a value of the session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +69,6 @@ class Arguments:
         return [UNKNOWN if is_open else of for of, is_open in zip(known, are_open, strict=True)]
 
     async def texts(self, types: Sequence[Type]) -> list[bytes | None]:
-        """The values, as texts of these types."""
         local = [self._local(node, of) for node, of in zip(self.nodes, types, strict=True)]
         exprs = [expr for expr in local if expr is not None]
         if len(exprs) == len(local):
@@ -87,7 +83,6 @@ class Arguments:
             raise
 
     async def _asked(self, text: str) -> list[bytes | None]:
-        """The one row of a query."""
         statement, place = self._placed(text)
         given = self.portal or Portal(Prepared("", statement))
         portal = Portal(Prepared("", statement, given.oids), given.values, given.formats)

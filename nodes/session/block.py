@@ -65,7 +65,6 @@ class Block:
 
     @property
     def has_asked(self) -> bool:
-        """True if a statement of the transaction has been at the store."""
         return self.transaction is not None and self.transaction.connection is not None
 
     @property
@@ -84,7 +83,6 @@ class Block:
 
     @property
     def now(self) -> dt.datetime:
-        """The time at which the transaction began; without one, the present."""
         return clock.now() if self.transaction is None else self.transaction.started_at
 
     def refuse_failed(self) -> None:
@@ -148,7 +146,6 @@ class Block:
         return "ROLLBACK"
 
     async def end_implicit(self) -> None:
-        """Sync, or the end of a simple query: an implicit block commits."""
         if self.is_implicit:
             await self._commit()
         elif not self.is_explicit:
@@ -237,7 +234,6 @@ class Block:
             await self._roll_back()
 
     def _is_lost(self) -> bool:
-        """True if the session at the store has ended: no savepoint can bring it back."""
         connection = None if self.transaction is None else self.transaction.connection
         return connection is None or connection.is_lost
 

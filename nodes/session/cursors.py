@@ -1,8 +1,6 @@
-"""DECLARE, FETCH, MOVE and CLOSE: the cursors of one session (`nodes.clients.cursors`).
-
-DECLARE enters the tables of the query (T2), so that the transaction's snapshot is of before it, and its versions are
-held from there on. A cursor WITH HOLD outside of a block is a transaction of its own: declared, read, committed.
-"""
+"""DECLARE, FETCH, MOVE and CLOSE: the cursors of one session (`nodes.clients.cursors`). DECLARE enters the tables of
+the query (T2), so that the transaction's snapshot is of before it, and its versions are held from there on. A cursor
+WITH HOLD outside of a block is a transaction of its own: declared, read, committed."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -91,10 +89,8 @@ class Cursors:
             raise not_there(name) from None
 
     async def fetch(self, portal: Portal) -> Result:
-        """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number.
-
-        A portal with a limit gets all of them at once, since the cursor has moved when it is executed.
-        """
+        """The rows of a FETCH; of a MOVE their number. A portal with a limit gets all of them at once, since the cursor
+        has moved when it is executed."""
         node, formats = portal.statement.node, portal.result_formats
         cursor = self.find(node.portalname)
         direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)

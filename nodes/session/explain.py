@@ -53,7 +53,6 @@ def explain(
 
 
 def refuse(options: Sequence[Node], statement: Statement) -> None:
-    """Raises 0A000 for what is not explained."""
     for option in options:
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
@@ -137,7 +136,6 @@ def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str
 
 
 def _lookup_lines(scan: LinkedScan, lookup: Lookup, names: Mapping[int, str]) -> list[str]:
-    """A table that is read by the values of other relations."""
     name = lookup.index.name if lookup.index is not None else scan.descriptor.key_name
     conditions = []
     for part in lookup.parts:

@@ -1,11 +1,6 @@
-"""Statements alone that read or write one row by its whole key, or insert some, without what other statements need.
-
-    performed twice     the plan is compiled and kept with the statement (`point_read`, `point_write`, `point_change`)
-    the same again      its version is the one in use: key, one batch, answer
-    anything else       is left to `nodes.session.planned`: another version or name, a refusal, a mistake in a value
-
-Nothing is decided here: whatever is not as it was when the plan was made goes the general way, which decides.
-"""
+"""Statements alone that read or write one row by its whole key, or insert some, without what other statements need. A
+plan that was performed twice is compiled and kept with the statement. Nothing is decided here: whatever is not as it
+was when the plan was made (version, name, style) is left to `nodes.session.planned`, which decides."""
 
 from __future__ import annotations
 
@@ -36,10 +31,8 @@ Way = PointRead | PointWrite | PointChange
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The newest plan of a statement, for parameters of these types in this style.
-
-    `way` is None until it is performed once more, since most texts come once, and after that if it is no point.
-    """
+    """The newest plan of a statement, for parameters of these types in this style. `way` is None until it is performed
+    once more, since most texts come once, and after that if it is no point."""
 
     plan: Plan
     oids: tuple[int, ...]
@@ -50,8 +43,6 @@ class Compiled:
 
 @dataclass(eq=False)
 class Points:
-    """The compiled reads and writes of one session."""
-
     env: Environment
     variables: Variables
     known: Session
@@ -77,7 +68,6 @@ class Points:
         return way if way is not None and {way.descriptor.name} == statement.tables else None
 
     def way_of(self, portal: Portal) -> Way | None:
-        """The compiled way of a statement, if all is as it was but the version of its table."""
         known = portal.statement.point
         if known is None or known.way is None or portal.trace is not None or self.block.is_open:
             return None

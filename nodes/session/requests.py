@@ -27,11 +27,8 @@ STATEMENT_OF = {"insert": "insert", "replace": "insert", "upsert": "insert", "up
 
 @dataclass(eq=False)
 class Requests:
-    """The requests of one session.
-
-    One that writes stands alone in its message: statements in one message are one transaction, and what is done
-    could not be undone when a later one fails.
-    """
+    """The requests of one session. One that writes stands alone in its message: statements in one message are one
+    transaction, and what is done could not be undone when a later one fails."""
 
     env: Environment
     variables: Variables
@@ -39,7 +36,6 @@ class Requests:
     block: Block
 
     def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
-        """The column of the answer; parameters whose type nobody has said are texts."""
         for number in range(1, statement.node.parameters + 1):
             if parameters.type_of(number) is UNKNOWN:
                 parameters.settle(number, TEXT)

@@ -105,7 +105,6 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """True while a message of the client's is served, its rows being sent included."""
         return self.client.is_busy
 
     # -- what a connection needs --------------------------------------------------------------------------------
@@ -117,7 +116,6 @@ class Session:
         return self.variables.reported()
 
     def setting_changes(self) -> int:
-        """Number of changes of settings: what was reported holds while it stays the same."""
         return self.variables.changes
 
     def is_notified_of(self, severity: str) -> bool:
@@ -183,7 +181,6 @@ class Session:
                 tracing.send(self.client, portal.trace, self.block, is_answered=is_answered)
 
     async def _execute_named(self, portal: Portal, *, alone: bool) -> Result:
-        """EXECUTE: what was prepared, with the values given here."""
         named = await self.named.executed(portal.statement.node)
         if named.statement is None:
             return Result("EXECUTE")
@@ -271,7 +268,6 @@ class Session:
         return await refusal(self.env, statement, oids, self.planned.users_settings())
 
     def _fields_now(self, statement: Statement) -> tuple[Field, ...] | None:
-        """The columns of what EXECUTE or FETCH names, as it is now."""
         if statement.kind == "fetch":
             return self.cursors.fields(statement.node)
         named = self.client.statements.prepared.get(statement.node.name)
@@ -314,7 +310,6 @@ class Session:
         await self.block.fail(error)
 
     def has_notifications(self) -> bool:
-        """True if something has come for the client, which it may get outside of any transaction."""
         return bool(self.listening.waiting)
 
     def next_notification(self) -> tuple[int, str, str] | None:
@@ -355,7 +350,6 @@ class Session:
 
 
 def writes(statement: Statement) -> bool:
-    """True for what takes the right to write."""
     return (
         statement.kind in WRITES
         or (statement.kind == "crud" and statement.node.operation.writes)

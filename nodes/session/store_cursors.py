@@ -1,11 +1,6 @@
-"""A cursor of SQL that the store has: it is declared, fetched from and closed there, under the client's own name.
-
-    DECLARE c ..   in the client's transaction, as the reader role; from then on its rows are what they are
-    FETCH, MOVE    the same words at the store
-    COMMIT         one WITH HOLD keeps its rows there, computed as the reader role; the session stays the client's
-
-The node keeps none of its rows.
-"""
+"""A cursor of SQL that the store has: it is declared, fetched from and closed there, under the client's own name. It is
+read as the reader role. At COMMIT one WITH HOLD keeps its rows there; the session stays the client's. The node keeps
+none of its rows."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -54,7 +49,6 @@ class StoreCursor(Cursor):
         return int(results[commands.index(words)].command_tuples or 0)
 
     async def before_commit(self) -> None:
-        """Has COMMIT compute the rest of its rows."""
         transaction = self.block.transaction
         assert transaction is not None
         transaction.before_commit = (reader.before(self.style(), scans=False),)
@@ -68,7 +62,6 @@ class StoreCursor(Cursor):
             self.hold = Hold.HELD
 
     def _side(self) -> Transaction | PinnedSession:
-        """Finds the sender of its commands: the transaction in its session, or the session by itself."""
         transaction = self.block.transaction
         if transaction is not None and transaction.connection is self.connection:
             return transaction

@@ -23,7 +23,6 @@ def planned(
     plan: Plan | InPlace,
     context: Context,
 ) -> None:
-    """A plan was made with these versions, and those of the tables that its foreign keys stand to."""
     named = dict(tables)
     keys = () if isinstance(plan, InPlace) else sorted(enforced_by(plan).tables)
     pins = [transaction.pins[table] for table in keys if table in transaction.pins]

@@ -1,9 +1,8 @@
 """The transactions of a statement that is its own: one after the other, until one keeps what it did (T7).
 
-40001, stale      nothing was kept: again, after a pause, with the freshest versions when those it used are stale
-session ended     a read that a change had to wait for: once more, for the change may have to wait again (L8)
-unknown name      an old schema could explain it: once more, with the freshest versions
-data that went on what COPY was sent is not kept any more: the client has to begin again
+After 40001 or a stale version nothing was kept: again, after a pause, with the freshest versions. A read whose session
+a change has ended is tried once more (L8). An unknown name may be an old schema's: once more, with the freshest
+versions. COPY whose data is not kept any more must begin again at the client.
 """
 
 import asyncio
@@ -39,10 +38,8 @@ async def tried(
     trace: Trace | None = None,
     data: CopyData | None = None,
 ) -> T:
-    """Try `work`, which is given its transaction and whether versions are to be fresh; returns what it does.
-
-    A transaction that it leaves open is rolled back, unless the block streams its rows.
-    """
+    """Tries `work`, which is given its transaction and whether versions are to be fresh; returns what it does. A
+    transaction that it leaves open is rolled back, unless the block streams its rows."""
     fresh, is_reloaded, was_ended = False, False, False
     last: SqlError | None = None
     for attempt in range(CONFLICTS_MAX):

@@ -84,7 +84,6 @@ class Utility:
         return EXPLAINED if statement.kind == "explain" else None
 
     def ends_block(self, statement: Statement) -> bool:
-        """True for what a failed block still takes."""
         if statement.kind != "transaction":
             return False
         return _kind(statement.node) in ("COMMIT", "ROLLBACK", "ROLLBACK_TO")
@@ -108,10 +107,7 @@ class Utility:
         raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
 
     def _is_read_only(self, options: Any) -> bool | None:
-        """READ ONLY or READ WRITE, None when nothing is stated of it.
-
-        Every isolation level is run as SERIALIZABLE, which gives at least what it promises.
-        """
+        """READ ONLY or READ WRITE, None when neither is stated. Every isolation level is run as SERIALIZABLE."""
         is_read_only: bool | None = None
         for option in options:
             element = option.def_elem

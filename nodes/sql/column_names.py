@@ -21,7 +21,6 @@ NO_NAME = ("?column?", 0)
 
 
 def implied_name(node: Node) -> str:
-    """The name PostgreSQL gives a column of a result that has none of its own."""
     return named(node)[0]
 
 

@@ -1,8 +1,4 @@
-"""Texts of users with some of their parts replaced: words, the names that WITH hides, and places led back. Pure.
-
-SELECT f.id FROM public.flights f WHERE f.id = 7
-                 (SELECT ..)
-"""
+"""Texts of users with some of their parts replaced: words, the names that WITH hides, and places led back. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -27,17 +23,13 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The text for PostgreSQL, and what was replaced to get it."""
-
     original: str
     text: str
     replacements: tuple[Replacement, ...]
 
     def position(self, position: int) -> int:
-        """The character of the user's text that a character of the compiled one comes from; both count from 1.
-
-        Any place within a replacement is the place of what was replaced.
-        """
+        """The character of the user's text that a character of the compiled one comes from; both count from 1. Any
+        place within a replacement is the place of what was replaced."""
         at, shift = len(self.text[: position - 1].encode()), 0
         for replacement in self.replacements:
             begin = replacement.start + shift
@@ -65,23 +57,18 @@ def edited(text: str, replacements: Iterable[Replacement]) -> Compiled:
 
 
 class Words:
-    """The words of a text, by their numbers."""
-
     def __init__(self, text: str) -> None:
         self.source, self.tokens = text.encode(), grammar.tokens(text)
         self._starts = [token.start for token in self.tokens]
         self._words = [self.source[token.start : token.end].decode().lower() for token in self.tokens]
 
     def index(self, location: int) -> int:
-        """The word at, or before, a byte of the text."""
         return bisect_right(self._starts, location) - 1
 
     def __getitem__(self, index: int) -> str:
-        """A word in lower case; "" beyond both ends."""
         return self._words[index] if 0 <= index < len(self._words) else ""
 
     def brackets(self, index: int) -> tuple[int, int]:
-        """The first bracket from a word on, and the one that closes it."""
         while self[index] != "(":
             index += 1
         first, depth = index, 0
@@ -108,23 +95,19 @@ class Words:
         return text.decode()
 
     def between(self, first: int, last: int) -> str:
-        """The text between two words."""
         return self.source[self.tokens[first].end : self.tokens[last].start].decode()
 
     def replacement(self, first: int, last: int, text: str) -> Replacement:
-        """Of these words and all between them."""
         return Replacement(self.tokens[first].start, self.tokens[last].end, text)
 
 
 def in_brackets(text: str) -> tuple[str, int]:
-    """The text in the first brackets of a text, and the byte at which it begins."""
     words = Words(text)
     first, last = words.brackets(0)
     return words.between(first, last), words.tokens[first].end
 
 
 def text_of(expression: Node) -> str:
-    """The text of an expression."""
     tree = grammar.parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(expression)
     return str(postgast.deparse(tree)).removeprefix("SELECT ")

@@ -1,8 +1,5 @@
-"""Limits of what one statement may name: a short text may name much, again and again.
-
-To work out how to do a statement takes time that grows with a high power of how many relations and subqueries there
-are.
-"""
+"""Limits of what one statement may name: to plan a statement takes time that grows with a high power of the number of
+its relations and subqueries, and a short text may name much."""
 
 from dataclasses import dataclass
 
@@ -29,7 +26,6 @@ class Extent:
     with_queries: int = 0
 
     def relation(self, columns: int, offset: int) -> None:
-        """Count a relation in FROM, of so many columns."""
         self.relations += 1
         if self.relations > RELATIONS_MAX:
             raise SqlError(PROGRAM_LIMIT, f"a statement may name at most {RELATIONS_MAX} tables and subqueries", offset)
@@ -39,14 +35,12 @@ class Extent:
             raise SqlError(TOO_MANY_COLUMNS, message, offset)
 
     def subquery(self, offset: int = -1) -> None:
-        """Count a query that may look at the rows around it."""
         self.subqueries += 1
         if self.subqueries > SUBQUERIES_MAX:
             message = f"a statement may have at most {SUBQUERIES_MAX} subqueries in expressions or LATERAL"
             raise SqlError(STATEMENT_TOO_COMPLEX, message, offset, hint="join what they read, or ask in parts")
 
     def with_query(self, offset: int) -> None:
-        """Count a query of a WITH."""
         self.with_queries += 1
         if self.with_queries > WITH_MAX:
             message = f"a statement may have at most {WITH_MAX} queries in WITH"

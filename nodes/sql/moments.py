@@ -1,9 +1,5 @@
 """now() and its like in a text for PostgreSQL: the time at which the client's transaction began, as a parameter. Pure.
-
-    SELECT now(), CURRENT_DATE   ->   SELECT ($3::timestamptz) AS "now", ($3::timestamptz)::date AS "current_date"
-
-A transaction of a client may have begun before that of the store, and what it wrote has the former's time.
-"""
+That may be earlier than the beginning of the store's transaction, and what the client wrote has the former's time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +70,6 @@ def _direct_calls(function: Node) -> Iterator[Node]:
 
 
 def id_of(item: Node) -> tuple[str, int]:
-    """A node by its kind and its place in the text."""
     kind = item.WhichOneof("node")
     inner = getattr(item, kind) if kind is not None else item
     return inner.DESCRIPTOR.name, getattr(inner, "location", -1)

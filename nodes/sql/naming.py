@@ -1,11 +1,5 @@
-"""Relations that names in FROM stand for: in a statement, and in the query of a view that it reads.
-
-    SELECT name FROM paid              paid is a view, with the name `name`
-    SELECT title AS name FROM orders   orders is the table with the id that the view keeps, whatever it is called now,
-                                       and title the column with its id: other columns are not seen
-
-So a view says the same after a rename, and after a column was added.
-"""
+"""Relations that names in FROM stand for: in a statement, and in the query of a view that it reads. A view keeps the
+ids of its tables and columns. So it says the same after a rename, and after a column was added."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -65,7 +59,6 @@ class ViewInUse:
 
     @cached_property
     def depth(self) -> int:
-        """The number of views that stand one below the other, with this one."""
         return 1 + max((view.depth for view in self.views.values()), default=0)
 
     @cached_property
@@ -76,16 +69,13 @@ class ViewInUse:
 
     @cached_property
     def asks(self) -> Asks:
-        """The names in its query that ask the catalog."""
         return asked_of(grammar.parse(self.definition.query).stmts[0].stmt.select_stmt)
 
     @property
     def text(self) -> str:
-        """All that has to be analysed for it."""
         return "".join(view.definition.query for view in self.reached.values())
 
     def descriptors(self) -> dict[int, Descriptor]:
-        """The tables that it reads, itself or through other views, by id."""
         return {table.table_id: table for view in self.reached.values() for table in view.tables.values()}
 
     def outputs(self) -> tuple[tuple[str, tuple[int, int]], ...]:
@@ -96,8 +86,6 @@ class ViewInUse:
 
 @dataclass(eq=False)
 class Naming:
-    """The relations that names stand for."""
-
     tables: Mapping[str, Descriptor]
     views: Mapping[str, ViewInUse] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, ColumnId]] | None = None
@@ -112,7 +100,6 @@ class Naming:
 
 
 def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
-    """The table that a name in a statement means. Raises `SqlError` for one that may not be used."""
     descriptor = tables.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
     if descriptor is None:
         raise not_there(node)
@@ -121,7 +108,6 @@ def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
 
 
 def not_there(node: Node) -> SqlError:
-    """The refusal of a name that is no table's and no view's."""
     name = node.relname
     if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
         hint = NOT_HERE.get(name, "SHOW TABLES lists the tables of a node")
@@ -153,5 +139,4 @@ def naming_of(view: ViewInUse, place: tuple[int, ...] = ()) -> Naming:
 
 
 def style_of(view: ViewDefinition) -> TimeStyle:
-    """The way in which the constants of a view were read when it was made."""
     return time_style(view.zone, view.order, intervals=view.intervals)

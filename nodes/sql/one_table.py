@@ -1,10 +1,5 @@
 """SELECT of columns of one table under a condition, each row by itself: what a node computes without PostgreSQL. Pure.
-
-    SELECT dest FROM flights WHERE id = $1     a row by its key (`nodes.execution.point_read`)
-    SELECT id FROM flights WHERE day > $1      rows that `crud` reads
-
-Of a query that sorts, groups or computes only the way to its rows is known: PostgreSQL answers it.
-"""
+Of a query that sorts, groups or computes only the way to its rows is known."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +24,6 @@ PLAIN_CLAUSES = frozenset({"target_list", "from_clause", "where_clause", "limit_
 
 
 def is_of_columns(select: Node) -> bool:
-    """True for a SELECT of columns of one table, under a condition or without one."""
     if any(field.name not in PLAIN_CLAUSES for field, _ in select.ListFields()) or select.op not in (0, 1):
         return False
     (*items,) = select.from_clause
@@ -59,7 +53,6 @@ def one_table(select: Node, tables: Mapping[str, Descriptor], parameters: Parame
 
 
 def _shown(target: Node, scope: Scope) -> Sequence[tuple[ColumnRef, Output]]:
-    """The columns that an item of the list shows."""
     (relation,), star = scope.relations, star_of(target.val)
     if star is None:
         parts = [part.string.sval for part in target.val.column_ref.fields]
@@ -78,10 +71,8 @@ def _shown(target: Node, scope: Scope) -> Sequence[tuple[ColumnRef, Output]]:
 def point_in(
     statement: Statement, tables: Mapping[str, Descriptor], parameters: Parameters, style: TimeStyle = PLAIN
 ) -> SelectPlan | None:
-    """The plan of a SELECT of one row, by constants or parameters for its key; None for any other statement.
-
-    It is kept with the statement for these versions. `parameters` get their types.
-    """
+    """The plan of a SELECT of one row, by constants or parameters for its key; None for any other statement. It is kept
+    with the statement for these versions. `parameters` get their types."""
     versions = tuple([(d.table_id, d.version) for d in tables.values()])
     key = "point", versions, tuple([t.name for t in parameters.types]), style
     if key not in statement.plans:

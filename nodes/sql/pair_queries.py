@@ -6,9 +6,8 @@
         UNION ALL (.. of storage 2)
     ) AS pairs
 
-Only pairs of the columns that are named are read. A row exists where its pair c = 0 is there; tombstones are in no pair
-view. OFFSET 0 keeps conditions of the user's text outside: within, they would be computed for keys without a row, too.
-Key ranges are parameters behind the user's own, so that one text serves many values.
+A row exists where its pair c = 0 is there. OFFSET 0 keeps conditions of the user's text outside: within, they would be
+computed for keys without a row, too. Key ranges are parameters behind the user's own, so that one text serves many.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,10 +52,8 @@ def rows_sql(
     homes: Sequence[tuple[int, list[bytes]]] | None,
     given: Given,
 ) -> str:
-    """The query, of columns by the names that they get.
-
-    `homes`: where each k lies that is to be read, for an access to rows by their whole keys.
-    """
+    """The query, of columns by the names that they get. `homes`: where each k lies that is to be read, for an access to
+    rows by their whole keys."""
     stored = [column for column in columns.values() if column.id not in version.primary_key]
     if homes is not None:
         arms = [_of_keys(version, storage, stored, given.add(keys)) for storage, keys in homes]
@@ -75,10 +72,8 @@ def looked_up_sql(
     source: str,
     given: Given,
 ) -> str:
-    """The query of rows whose keys other relations give. `source`: the query of the table beside, if one gives them.
-
-    Each row is there once, however often its key is given.
-    """
+    """The query of rows whose keys other relations give, each once. `source`: the query of the table beside, if one
+    gives them."""
     stored = [column for column in columns.values() if column.id not in version.primary_key]
     index = lookup.index
     start = bytea(prefix(version, version.placement.id, index.id if index else PRIMARY)[TABLE_BYTES:])
@@ -106,7 +101,6 @@ def looked_up_sql(
 
 
 def _key_part(part: Part, given: Given) -> str:
-    """The bytes of one column of a key."""
     if isinstance(part.value, bytes):
         return given.add(part.value)
     source = part.value.source
@@ -122,7 +116,6 @@ def kept_sql(query: str) -> str:
 def _decoded_rows(
     version: Descriptor, columns: Mapping[str, Column], stored: Sequence[Column], arms: Sequence[str]
 ) -> str:
-    """Values of all that the storages give."""
     if not arms:
         nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
         arms = [f"(SELECT {nothing} WHERE false OFFSET 0)"]
@@ -186,7 +179,6 @@ def _named_by_entries(
 
 
 def _row_key(version: Descriptor, index: Index) -> str:
-    """The k of the row that an entry names."""
     start = bytea(prefix(version, version.placement.id)[TABLE_BYTES:])
     parts = [(version.column(part.column), part.descending) for part in index.columns]
     key = row_key_of_entry_sql(parts, f"substr(k, {HEADER_BYTES + 1})")

@@ -79,8 +79,6 @@ class InsertPlan:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """An UPDATE or a DELETE: the rows that it changes, as far as they are understood here."""
-
     descriptor: Descriptor
     scan: Scan
     where: Expr | None
@@ -100,8 +98,6 @@ class DeletePlan(ChangePlan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan(ChangePlan):
-    """An UPDATE, with what columns get."""
-
     assignments: Mapping[ColumnId, Expr]
     rules: Rules
 
@@ -133,7 +129,6 @@ class MergePlan:
         return frozenset(action.word for action in self.actions)
 
     def assigned(self) -> frozenset[ColumnId]:
-        """The columns that its updates give values."""
         return frozenset(column for action in self.actions if action.word == "UPDATE" for column in action.columns)
 
 
@@ -147,8 +142,6 @@ WritingPlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A statement that writes in a WITH: the name of what it returns, and its columns."""
-
     name: str
     plan: WritingPlan
     outputs: tuple[Output, ...]
@@ -156,8 +149,6 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SeveralPlan:
-    """A statement, and those in its WITH that write, each of another table."""
-
     parts: tuple[Part, ...]
     main: QueryPlan | WritingPlan
 

@@ -1,11 +1,5 @@
-"""SELECTs that PostgreSQL answers in place, and their texts for it. Pure.
-
-    SELECT f.id FROM flights f WHERE f.id > $1
-                     (SELECT .. over pair views ..) f
-
-Made once for a plan; the queries of its tables are written anew for each execution, since key ranges follow from its
-values.
-"""
+"""SELECTs that PostgreSQL answers in place, and their texts for it. Pure. A text is made once for a plan; the queries
+of its tables are written anew for each execution, since key ranges follow from its values."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +102,6 @@ class InPlace:
         return Compiled(self.template.original, fill(self.template.text), done)
 
     def offset(self, done: Compiled, position: int) -> int:
-        """The byte of the client's text that a character of the compiled one comes from."""
         character = done.position(position)
         return self.shift + self.origin(len(done.original[: character - 1].encode()))
 
@@ -161,11 +154,9 @@ def over_tables(
     keyed: Scan | None = None,
     facts: Facts | None = None,
 ) -> InPlace:
-    """A SELECT over these tables, by the places where its text names them. Raises `SqlError`.
-
-    `start`: bytes of the client's text before it. The use of `keyed` shows the key of its rows, hidden or not. With
-    `facts` the text may ask for values of the session, and is this session's then (`InPlace.is_of_session`).
-    """
+    """A SELECT over these tables, by the places where its text names them. Raises `SqlError`. `start`: bytes of the
+    client's text before it. The use of `keyed` shows the key of its rows. With `facts` the text may ask for values of
+    the session, and is this session's then (`InPlace.is_of_session`)."""
     compiling = _Compiling(functions, style, scans, keyed, facts)
     tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
     template = compiling.query(query, (), tables, views)
@@ -210,8 +201,6 @@ def _is_of_session(query: Admitted) -> bool:
 
 @dataclass
 class _Compiling:
-    """Makes the text of one statement, and those of the views that it reads."""
-
     functions: FunctionNames | None
     style: TimeStyle
     scans: Mapping[Place, Scan]
@@ -261,7 +250,6 @@ class _Compiling:
         return use.marker
 
     def _view(self, at: Place, view: ViewInUse, width: int | None, location: int, _: ColumnNames) -> str:
-        """The query of a view, with the columns that are known where it is named."""
         definition = view.definition
         style, own = self.style, (definition.zone, definition.order, definition.intervals)
         is_styled = own != (style.zone.name, style.order, style.intervals)

@@ -1,8 +1,5 @@
-"""Functions that act on the session or on others, and stand alone: `SELECT pg_notify('news', 'text')`. Pure.
-
-A query may call a function for any number of rows, also for none, and PostgreSQL calls it when it likes; what
-acts beyond the query is called once, here, by a SELECT of this one call.
-"""
+"""Functions that act on the session or on others, and stand alone: `SELECT pg_notify('news', 'text')`. Pure. PostgreSQL
+calls a function in a query when it likes, for any number of rows. What acts beyond the query is called once."""
 
 from typing import Any
 
@@ -31,7 +28,6 @@ def _is_plain(select: Node) -> bool:
 
 
 def _only_function(source: Node, target: Node) -> Node | None:
-    """SELECT * FROM f(): the call."""
     is_star = target.WhichOneof("node") == "column_ref" and target.column_ref.fields[-1].WhichOneof("node") == "a_star"
     if not is_star or source.WhichOneof("node") != "range_function":
         return None
@@ -54,7 +50,6 @@ def is_session_call(select: Node) -> bool:
 
 
 def field_of(select: Node) -> Field:
-    """The column of its result."""
     call = lone_call(select)
     assert call is not None
     name = name_of(call)

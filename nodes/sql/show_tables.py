@@ -1,8 +1,4 @@
-"""A table in one row, for SHOW TABLES: what the newest version has, and the state of what is not public yet.
-
- table  | version |         columns          | indexes |                    constraints
-flights | 4       | id bigint, dest text NOT NULL | by_dest | PRIMARY KEY (id), far CHECK (distance > 0) (write-only)
-"""
+"""A table in one row, for SHOW TABLES: what the newest version has, and the state of what is not public yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +10,6 @@ HEADINGS = ("table", "version", "columns", "indexes", "constraints")
 
 
 def rows_of(tables: Sequence[Descriptor]) -> list[tuple[str | None, ...]]:
-    """A row for each; foreign keys name the tables they lead to."""
     by_id = {table.table_id: table for table in tables}
     return [row_of(table, by_id) for table in tables]
 

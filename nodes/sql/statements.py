@@ -1,8 +1,6 @@
-"""Text into statements: what kind each is, which tables it names, and where it stands.
-
-PostgreSQL's own grammar decides what a statement is. The same text comes again and again, so what it
-means is kept: the parse with the text, the analysis with the versions of the tables it was made for.
-"""
+"""Text into statements: what kind each is, which tables it names, and where it stands. PostgreSQL's own grammar
+decides. The same text comes again and again, so the parse is kept with the text, the analysis with the versions of its
+tables."""
 
 import functools
 import re
@@ -67,7 +65,6 @@ class Statement:
 
     @property
     def within(self) -> "Statement":
-        """The statement that PREPARE, DECLARE or EXPLAIN is about."""
         if self._within is None:
             begin = _begin_within(self.text)
             inner = self.text.encode()[begin:].decode()
@@ -178,7 +175,6 @@ def tables_in(stmt: Node) -> Iterator[str]:
 
 
 def relations_in(stmt: Node) -> Iterator[Node]:
-    """The places of a statement that name a relation."""
     pending = [stmt]
     while pending:
         message = pending.pop()
@@ -197,12 +193,10 @@ def relations_in(stmt: Node) -> Iterator[Node]:
 
 
 def parameters_in(stmt: Node) -> set[int]:
-    """The numbers of the parameters that a statement names."""
     return {node.number for node in nodes_in(stmt) if node.DESCRIPTOR.name == "ParamRef"}
 
 
 def functions_in(stmt: Node) -> set[str]:
-    """The names of the functions that a statement calls."""
     return {node.funcname[-1].string.sval for node in nodes_in(stmt) if node.DESCRIPTOR.name == "FuncCall"}
 
 
@@ -239,7 +233,6 @@ def is_several(node: Node) -> bool:
 
 
 def is_copying(node: Node) -> bool:
-    """True for CREATE TABLE (LIKE ..)."""
     return node.DESCRIPTOR.name == "CreateStmt" and any(item.HasField("table_like_clause") for item in node.table_elts)
 
 

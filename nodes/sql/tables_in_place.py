@@ -3,10 +3,9 @@
     SELECT f.id FROM public.flights f WHERE public.flights.id = 7 FOR UPDATE OF f
                      (SELECT ..) f                     flights.id
 
-A query in front of the text (WITH) would break schemas before names and a WITH query that has a table's name. Here each
-reference is replaced where it stands, so it also gets a query of its own: for the columns that the text names.
-Locking clauses go, because a serializable transaction gives what they promise. PostgreSQL does not know the key of a
-query, so GROUP BY of a whole key gets the other columns of its table, too.
+A WITH in front of the text would break schemas before names and a WITH query that has a table's name. Locking clauses
+go, because a serializable transaction gives what they promise. PostgreSQL does not know the key of a query, so GROUP BY
+of a whole key gets the other columns of its table, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +39,6 @@ class Table:
 
 
 def compiled(query: Admitted, tables: Mapping[str, Table], more: Sequence[Replacement] = ()) -> Compiled:
-    """The text of a SELECT over the queries of `tables`, and with `more` replaced."""
     walk = _Walk(query, tables, list(more))
     walk.read()
     return edited(query.text, walk.replacements)
@@ -164,7 +162,6 @@ class _Walk:
 
 
 def no_sample(location: int) -> SqlError:
-    """The refusal of TABLESAMPLE."""
     hint = "choose rows by the key, as in WHERE id % 10 = 0, or sort by random() and take a LIMIT"
     return unsupported("TABLESAMPLE", location, hint=hint)
 
@@ -191,7 +188,6 @@ def _require_lockable(select: Node) -> None:
 
 
 def _own_tables(items: Sequence[Node]) -> Iterator[Node]:
-    """The tables of a FROM, those of its subqueries left out."""
     pending = list(items)
     while pending:
         item = pending.pop()
@@ -202,6 +198,5 @@ def _own_tables(items: Sequence[Node]) -> Iterator[Node]:
 
 
 def alias_of(node: Node) -> str:
-    """The name that a FROM item goes by."""
     alias: str = node.alias.aliasname or getattr(node, "relname", "")
     return alias

@@ -1,10 +1,5 @@
-"""CREATE TABLE AS and SELECT INTO, read: the query, and the table that is made for its rows.
-
-    CREATE TABLE t (a, b) AS SELECT ..       the query without anything around it, columns called a and b
-    SELECT .. INTO t FROM .. UNION ..        INTO stands in the first of the queries, and is taken out of it
-
-The rows come through an INSERT of this very query, so that parameters and places in the text are what they were.
-"""
+"""CREATE TABLE AS and SELECT INTO, read: the query, and the table that is made for its rows. The rows come through an
+INSERT of this very query, so that parameters and places in the text are what they were."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +55,6 @@ class TableOfQuery:
         return str(postgast.deparse(tree))
 
     def insert(self) -> Statement:
-        """INSERT of the query's rows."""
         node = pb.InsertStmt()
         node.relation.CopyFrom(self.into.rel)
         node.select_stmt.select_stmt.CopyFrom(self.query.node)
@@ -101,13 +95,11 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
 
 
 def _query(statement: Statement, node: Node, cuts: Sequence[tuple[int, int]]) -> Statement:
-    """The query within its statement, without these words of it."""
     text = Words(statement.text).blanked(cuts)
     return Statement("select", node, text, statement.start, frozenset(tables_in(node)), asks=asked_of(node))
 
 
 def _type_of(name: str, column: Field) -> str:
-    """The type of a column for an output's values, as a statement names it."""
     of = PARAMETER_OIDS.get(column.oid)
     if of is None or of.sql_type is None:
         what = f"oid {column.oid}" if of is None else of

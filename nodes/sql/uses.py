@@ -7,8 +7,7 @@
     c    c.id = f.crew      a link to a table beside it
     d    d.flight = f.id    a link to a relation of a query around it
 
-Names are followed as PostgreSQL follows them, from the tree alone. A condition that is not understood bounds nothing:
-PostgreSQL checks all of them again, and says what is wrong with one.
+A condition that is not understood bounds nothing: PostgreSQL checks all of them again.
 """
 
 from collections import Counter
@@ -68,13 +67,11 @@ class Named:
 
 
 def tables_of(view: ViewInUse) -> dict[str, Named]:
-    """The tables that the query of a view names, with its names of their columns."""
     columns = {use.name: use.columns for use in view.definition.tables}
     return {name: Named(version, columns[name]) for name, version in view.tables.items()}
 
 
 def widths_of(view: ViewInUse) -> dict[str, int | None]:
-    """The number of columns that the query of a view knows of each view that it names."""
     return {use.name: use.columns for use in view.definition.views}
 
 
@@ -94,8 +91,6 @@ class Link:
 
 @dataclass(eq=False)
 class LinkedScan(Scan):
-    """One use of a table in a query that is read in place."""
-
     links: list[Link] = field(default_factory=list)
     is_joined: bool = False
     """PostgreSQL can join it, though it stands in a subquery: EXISTS and IN among the conditions."""
@@ -132,8 +127,6 @@ class _Source(Relation):
 
 @dataclass(eq=False)
 class _Level(Scope):
-    """The names of one query."""
-
     def find(self, name: str, offset: int) -> Expr | None:
         is_here = any(m.name == name for m in self.merged) or any(r.has(name) for r in self.relations)
         if not is_here and any(isinstance(r, _Source) and r.is_opaque for r in self.relations):
@@ -141,7 +134,6 @@ class _Level(Scope):
         return super().find(name, offset)
 
     def numbered(self, number: int) -> Relation | None:
-        """The relation with this number, of this query or of one around it."""
         found = next((r for r in self.relations if r.number == number), None)
         return found or (self.parent.numbered(number) if isinstance(self.parent, _Level) else None)
 
@@ -222,7 +214,6 @@ class _Walk:
     # -- queries ------------------------------------------------------------------------------------------------
 
     def query(self, node: Node, parent: _Level | None, ctes: Mapping[str, Columns]) -> _Found:
-        """A SELECT, VALUES or set operation, with its WITH."""
         ctes = self._with(node, parent, ctes) if node.HasField("with_clause") else ctes
         level = _Level(parent)
         if node.op not in (0, 1):
@@ -286,7 +277,6 @@ class _Walk:
         return found
 
     def _conditions(self, condition: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
-        """The queries in WHERE or ON. PostgreSQL can join those of EXISTS and IN that stand alone between ANDs."""
         for conjunct in _conjuncts(condition):
             inner = conjunct
             while inner.WhichOneof("node") == "bool_expr" and inner.bool_expr.boolop == pb.NOT_EXPR:
@@ -364,7 +354,6 @@ class _Walk:
         return _Found(tuple(columns[:width]), found.below)
 
     def within(self, view: ViewInUse, location: int) -> _Found:
-        """The query of a view that is named there."""
         definition = view.definition
         [statement] = parse(definition.query)
         outside = self.tables, self.views, self.widths, self.place, self.analyzer.constants
@@ -379,7 +368,6 @@ class _Walk:
             self.tables, self.views, self.widths, self.place, self.analyzer.constants = outside
 
     def _add(self, node: Node, found: _Found, level: _Level) -> None:
-        """A relation with these columns, under the name that it has in the query."""
         alias = node.alias.aliasname or getattr(node, "relname", "")
         columns = _renamed(found.columns, [one.string.sval for one in node.alias.colnames])
         number = self._number()
@@ -509,7 +497,6 @@ class _Walk:
             scan.conditions.append(below)
 
     def _link(self, left: Expr | None, right: Expr | None, level: _Level, bounded: Sequence[Relation]) -> None:
-        """Notes that two columns are equal."""
         for mine, other in ((left, right), (right, left)):
             if not isinstance(mine, ColumnRef) or not isinstance(other, ColumnRef):
                 continue
@@ -552,7 +539,6 @@ class _Walk:
         found[0].links.append(Link(found[1], f"({text_of(value)})", of, min(others)))
 
     def _stored(self, column: ColumnRef, relation: Relation) -> tuple[LinkedScan, Column] | None:
-        """The use of a table, and the column of it, that a column of this relation is."""
         if isinstance(relation, _Source):
             below = relation.below.get(column.sql)
             if below is None:
@@ -587,7 +573,6 @@ class _Walk:
         return Call(call.funcname[-1].string.sval, (arg,), TEXT if arg.type is VARCHAR else arg.type)
 
     def _resolved(self, node: Node, level: _Level) -> Expr | None:
-        """The column that a name means, if it is known."""
         parts = [part.string.sval for part in node.fields if part.WhichOneof("node") == "string"]
         if len(parts) < len(node.fields):
             self.loose |= {c.name for r in level.relations if r.scan for c in r.scan.descriptor.public_columns}
@@ -647,7 +632,6 @@ class _Walk:
         return tuple(columns)
 
     def _shared(self, column: Sequence[Node]) -> Expr | None:
-        """One of several values in a column of VALUES, where all have one type."""
         exprs = [self._expr(value, _Level()) for value in column[:VALUES_MAX]]
         types = {None if expr is None else expr.type for expr in exprs}
         return exprs[0] if len(types) == 1 and len(column) <= VALUES_MAX else None
@@ -662,7 +646,6 @@ EXPR_NODES_MAX = 2_000
 
 
 def _below(expr: Expr | None, relations: Sequence[Relation]) -> ColumnRef | None:
-    """The column of a table that an expression over these relations is."""
     relation = next((r for r in relations if isinstance(expr, ColumnRef) and r.number == expr.relation), None)
     if relation is None or not isinstance(expr, ColumnRef):
         return None
@@ -674,7 +657,6 @@ Starred = list[tuple[str, Relation | None]]
 
 
 def _all_of(relation: Relation) -> Starred | None:
-    """All columns of a relation; None when they are not known."""
     if isinstance(relation, _Source) and relation.is_opaque:
         return None
     return [(name, relation) for name in relation.names()]
@@ -715,12 +697,10 @@ def _column(relation: Relation, name: str) -> Expr | None:
 
 
 def _relations(expr: Expr | None) -> set[int]:
-    """The numbers of the relations that an expression reads."""
     return set() if expr is None else {part.relation for part in walk(expr) if isinstance(part, ColumnRef)}
 
 
 def _conjuncts(condition: Node) -> Iterator[Node]:
-    """The conditions that AND joins."""
     if condition.WhichOneof("node") == "bool_expr" and condition.bool_expr.boolop == pb.AND_EXPR:
         for arg in condition.bool_expr.args:
             yield from _conjuncts(arg)
@@ -729,7 +709,6 @@ def _conjuncts(condition: Node) -> Iterator[Node]:
 
 
 def _equals(condition: Node) -> Iterator[tuple[Node, Node]]:
-    """Both sides of what has to be equal: a = b, (a, c) = (b, d)."""
     if condition.WhichOneof("node") != "a_expr" or condition.a_expr.kind != pb.AEXPR_OP:
         return
     compared = condition.a_expr
@@ -782,21 +761,18 @@ def _is_plain(node: Node) -> bool:
 
 
 def _united(left: Columns, right: Columns) -> Columns:
-    """The columns of a set operation: of a type that both sides have."""
     if left is None or right is None or len(left) != len(right):
         return None if left is None else tuple((name, None) for name, _ in left)
     return tuple((name, _either(a, b)) for (name, a), (_, b) in zip(left, right, strict=True))
 
 
 def _either(left: Expr | None, right: Expr | None) -> Expr | None:
-    """A value of one query or of another one, if both have one type."""
     if left is None or right is None or left.type is not right.type or not isinstance(left, ColumnRef):
         return left if left is not None and right is not None and left.type is right.type else None
     return replace(left, origin=(0, 0), modifier=modifier_of_all((left, right)))
 
 
 def _renamed(columns: Columns, names: Sequence[str]) -> Columns:
-    """The columns under other names, the first ones first."""
     if columns is None:
         return None
     return tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(columns))

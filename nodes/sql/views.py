@@ -1,8 +1,5 @@
-"""The definition that CREATE VIEW asks for: columns as PostgreSQL describes them, and the tables and views it reads.
-
-Tables and columns are kept by their ids (`catalog.view_definition`). A name that may be a column of several tables, as
-one beside a function in FROM, counts for each of them.
-"""
+"""The definition that CREATE VIEW asks for: columns as PostgreSQL describes them, and the tables and views it reads, by
+their ids (`catalog.view_definition`). A name that may be a column of several tables counts for each of them."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
-"""The deadline of an open transaction at the store, which moves with its leases (T4).
-
-While statements come, each takes a new deadline along. While none does, somebody has to look: the client may think for
-longer than the leases last that the transaction began under, and they were renewed. Most transactions end before that.
-"""
+"""The deadline of an open transaction at the store, which moves with its leases (T4). Each statement takes a new
+deadline along. While none comes, the leases may be renewed: the client may think for longer than those last that the
+transaction began under. So it looks itself."""
 
 import asyncio
 import datetime as dt
@@ -19,8 +17,6 @@ LOOK_S = 0.2
 
 
 class Bounded(Protocol):
-    """A transaction, as far as its deadline asks."""
-
     connection: StoreConnection | None
     armed: dt.datetime | None
     is_over: bool

@@ -1,9 +1,5 @@
-"""The door of a transaction: `enter` for each version that it uses, with the hashes that are compared (T2).
-
-    pins of a transaction  -->  one command for each table, on all storages that its rows may lie on
-
-The command is the same for all transactions between two renewals of a lease, and is made once for them.
-"""
+"""The door of a transaction: `enter` for each version that it uses, with the hashes that are compared (T2): one command
+for each table, on all storages that its rows may lie on, made once between two renewals of a lease."""
 
 import datetime as dt
 import functools
@@ -39,7 +35,6 @@ def timestamptz(moment: dt.datetime) -> bytes:
 
 
 def arm_command(expires_at: dt.datetime) -> Command:
-    """The command that moves the deadline after a renewal at the same version (T4)."""
     return Command(arm_deadline_sql(), (timestamptz(expires_at),))
 
 
@@ -51,10 +46,8 @@ def is_strict(pin: Pin) -> bool:
 def enter_command(
     pin: Pin, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES, only: int | None = None
 ) -> Command:
-    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`.
-
-    On one storage `only`, where the transaction is one batch that uses no other.
-    """
+    """The door of one table on all storages that its rows may lie on (T2); on one storage `only`, where the transaction
+    is one batch that uses no other. The cluster began with `storages`."""
     schema_hash = pin.schema_hash if hashes.schema else None
     sharding_hash = pin.sharding_hash if hashes.sharding else None
     entered = tuple(range(1, pin.descriptor.storage_count(storages) + 1)) if only is None else (only,)

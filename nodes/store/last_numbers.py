@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class LastNumbers:
-    """The number that a session took last from each sequence, by the sequence's name at the store."""
-
     by_sequence: dict[str, int] = field(default_factory=dict)
     newest: str | None = None
     """The sequence that it took a number from last."""

@@ -28,7 +28,6 @@ async def outcome_of(pool: StorePool, xid: bytes, began_in: str | None) -> Outco
 
 
 async def _outcome_now(pool: StorePool, xid: bytes, began_in: str | None) -> Outcome:
-    """One answer; a store that cannot be asked now may answer later."""
     try:
         async with pool.session() as session:
             status = await _status(session, xid)

@@ -1,7 +1,4 @@
-"""From a table's name to its id: a node's questions outside of transactions.
-
-A name is a hint only: it counts under a lease of a version that bears it (L12).
-"""
+"""From a table's name to its id. A name is a hint only: it counts under a lease of a version that bears it (L12)."""
 
 import asyncio
 import json
@@ -50,8 +47,6 @@ WHERE d.table_id = %b AND c ->> 'name' = %b AND c ->> 'state' = 'public' ORDER B
 
 
 class FormerTable(NamedTuple):
-    """A table that bore another name up to version `until`."""
-
     name: str
     version: int
     until: int
@@ -70,7 +65,6 @@ class Directory:
         return self._ids.get(name)
 
     def met(self) -> list[str]:
-        """The names of tables that were found here; a table may have another one by now."""
         return list(self._ids)
 
     def may_be_view(self, name: str) -> bool:
@@ -82,7 +76,6 @@ class Directory:
         return tuple(view_from_json(row["id"], row["name"], row["revision"], row["body"]) for row in rows)
 
     async def find(self, name: str) -> int | None:
-        """The id of the table that bears this name now."""
         result = await self.ask(Command(FIND, (name.encode(), name.encode())))
         is_view = bool(result.ntuples) and result.get_value(0, 1) == b"\x01"
         (self._views.add if is_view else self._views.discard)(name)
@@ -94,10 +87,8 @@ class Directory:
         return found
 
     async def tables(self) -> list[Descriptor]:
-        """The newest version of each table, as the catalog has them now, by name. Raises 54000 for too many.
-
-        A version is read once: the same one is the same object, as long as it is the newest.
-        """
+        """The newest version of each table, as the catalog has them now, by name. Raises 54000 for too many. The same
+        version is the same object, as long as it is the newest."""
         result = await self.ask(Command(VERSIONS))
         if result.ntuples > TABLES_MAX:
             raise SqlError(PROGRAM_LIMIT, f"there are more than {TABLES_MAX} tables: a node does not list them")
@@ -129,19 +120,16 @@ class Directory:
         self._ids.pop(name, None)
 
     async def former_table(self, name: str) -> FormerTable | None:
-        """The table that bore this name before it was renamed."""
         result = await self.ask(Command(FORMER_TABLE, (name.encode(), name.encode())))
         if not result.ntuples:
             return None
         return FormerTable((result.get_value(0, 0) or b"").decode(), _number(result, 1), _number(result, 2))
 
     async def names_like(self, name: str) -> list[str]:
-        """The tables and views whose names are about as long."""
         result = await self.ask(Command(NAMES_LIKE, (name.encode(), name.encode())))
         return [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]
 
     async def column_anywhere(self, table_id: int, name: str) -> tuple[int, int] | None:
-        """The newest version with a public column of that name, and the column's id."""
         result = await self.ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
         return (_number(result, 0), _number(result, 1)) if result.ntuples else None
 

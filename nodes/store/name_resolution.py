@@ -1,16 +1,9 @@
 """From the names in a statement to the versions that a transaction uses of them (L12).
 
-A name is a hint until a leased version bears it. While a table is being renamed both names work, each on the nodes
-whose version bears it, and a transaction keeps the name that its version had:
-
-    the name's last known id  ->  the version in use bears it: done
-                              ->  it does not, or none is known: ask the catalog once, lease the freshest
-    neither bears it          ->  42P01, and which version was called so
-
-A transaction that uses a version under another name never gives it up for the new one (T1).
-
-A view is data: its definition is read in the transaction's own snapshot, and refers to tables and columns by id. The
-version in use of each table has to have them: an old lease may be older than the view, and gives way to the freshest.
+A name is a hint until a leased version bears it; else the catalog is asked once, and the freshest leased. While a table
+is being renamed both names work, each on the nodes whose version bears it. A transaction that uses a version under
+another name never gives it up for the new one (T1). A view's definition is read in the transaction's own snapshot: an
+old lease may be older than the view, and gives way to the freshest.
 """
 
 import json
@@ -42,7 +35,6 @@ class NamedRelations:
     views: dict[str, ViewInUse]
 
     def text_with(self, statement: Statement) -> str:
-        """All that has to be analysed."""
         return statement.text + "".join(view.text for view in self.views.values())
 
     @property
@@ -60,17 +52,13 @@ class NamedRelations:
 
 @dataclass(eq=False)
 class Names:
-    """The names of tables, as the sessions of this node may use them."""
-
     env: Environment
 
     async def relations(
         self, transaction: Transaction, names: Iterable[str], own: Mapping[str, Descriptor], *, fresh: bool = False
     ) -> NamedRelations:
-        """The relations that the transaction uses under these names.
-
-        `own` are the tables that the transaction itself has made, `fresh` asks for the newest versions there are.
-        """
+        """The relations that the transaction uses under these names. `own` are the tables that it has made, `fresh`
+        asks for the newest versions."""
         tables: dict[str, Descriptor] = {}
         views: dict[str, ViewInUse] = {}
         reached: dict[int, ViewInUse] = {}
@@ -91,7 +79,6 @@ class Names:
     async def versions(
         self, transaction: Transaction, names: Iterable[str], *, fresh: bool = False
     ) -> dict[str, Descriptor]:
-        """The versions that the transaction uses of these tables; a name that none bears is left out."""
         found = {name: await self._version(transaction, name, fresh=fresh) for name in sorted(names)}
         return {name: descriptor for name, descriptor in found.items() if descriptor is not None}
 
@@ -120,11 +107,8 @@ class Names:
         fresh: bool,
         depth: int = 1,
     ) -> ViewInUse:
-        """The view with the versions that the transaction uses of what it reads: those have every column of it.
-
-        `reached` are the views that the statement reads in another way, too. Raises 54001 for too many of them one
-        below the other.
-        """
+        """The view with the versions that the transaction uses of what it reads: those have every column of it. Views
+        in `reached` are read already. Raises 54001 for too many of them one below the other."""
         if depth > DEPTH_MAX:
             raise too_deep(view.name)
         if view.view_id in reached:
@@ -168,7 +152,6 @@ class Names:
         return descriptor
 
     async def _used(self, transaction: Transaction, table_id: int, name: str, *, fresh: bool) -> Descriptor | None:
-        """The version in use of this table, if it bears the name."""
         held = transaction.pins.get(table_id)
         try:
             pin = held or await self.env.pin(transaction, table_id, fresh=fresh)
@@ -204,7 +187,6 @@ class Names:
         return f'Table "{found.name}" was called so up to version {found.until}; it is at version {found.version}.'
 
     async def _other_column(self, name: str, used: Iterable[Descriptor]) -> str | None:
-        """The newest version of a table in use that has a public column of that name."""
         for descriptor in used:
             found = await self.env.directory.column_anywhere(descriptor.table_id, name)
             if found is not None:

@@ -1,8 +1,5 @@
-"""Numbers of identity columns, taken from sequences at the store in the transaction that puts them.
-
-It holds the version of the table, so its sequences live as long. As in PostgreSQL a number is taken for good: one of a
-statement that fails, or whose node ends before COMMIT, is a gap.
-"""
+"""Numbers of identity columns, taken from sequences at the store in the transaction that puts them. As in PostgreSQL a
+number is taken for good: one of a statement that fails, or whose node ends before COMMIT, is a gap."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -46,10 +43,8 @@ def require_room(table: Descriptor, column: Column, number: int) -> None:
 
 
 def make_commands(table: Descriptor, columns: Iterable[Column]) -> list[Command]:
-    """Make the sequences of a table that the transaction has made, or its session: nobody else needs them before.
-
-    A return to a savepoint undoes that, so each use begins with it.
-    """
+    """Makes the sequences of a table that the transaction, or its session, has made. A return to a savepoint undoes
+    that, so each use begins with it."""
     return [Command(make_sql(sequence_of(table.table_id, column), column)) for column in columns]
 
 

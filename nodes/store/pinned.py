@@ -1,11 +1,6 @@
-"""A session at the store that a client keeps between its transactions, for what is there of its own.
-
-    transaction .. COMMIT     keep      the session stays the client's: a cursor WITH HOLD has its rows there
-    further transactions      connect   they run in it
-    the last of it is closed  release   DISCARD ALL, and it is the pool's again
-
-A pool lets at most half of its sessions be kept, and half of a user's share of them (53300).
-"""
+"""A session at the store that a client keeps between its transactions: a cursor WITH HOLD has its rows there. When the
+last cursor is closed, DISCARD ALL makes it the pool's again. A pool lets at most half of its sessions be kept, and half
+of a user's share of them (53300)."""
 
 import asyncio
 import logging
@@ -22,8 +17,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class PinnedSession:
-    """The session of one client, if it keeps one."""
-
     pool: StorePool
     connection: StoreConnection | None = None
     _relay: Relay | None = None
@@ -64,7 +57,7 @@ class PinnedSession:
         return await self.run(commands)
 
     async def _quiet(self) -> None:
-        """Rows that are relayed are all sent before their client asks for something else, or nobody wants them."""
+        """Rows that are relayed are all sent, or dropped, before their client asks for something else."""
         if self._relay is not None and not self._relay.is_of(asyncio.current_task()):
             relay, self._relay = self._relay, None
             await relay.drop()

@@ -1,10 +1,6 @@
-"""The store's side of users' texts: whether they may run there, as which role, and under which settings.
-
-    settings of the client, role   one command before the text
-    RESET ROLE, settings           two behind it, where the transaction goes on; COMMIT and ROLLBACK do it otherwise
-
-So no setting of a client's is in force while a node's own statement makes values of pairs.
-"""
+"""The store's side of users' texts: whether they may run there, as which role, and under which settings. Settings and
+role are one command before the text, and are reset behind it. So no setting of a client's is in force while a node's
+own statement makes values of pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +52,6 @@ def before(style: Sequence[str], *, scans: bool) -> Command:
 
 
 def after() -> list[Command]:
-    """The commands that give the session back to the node, in a transaction that goes on."""
     return [Command("RESET ROLE"), _set(_BACK)]
 
 

@@ -1,10 +1,5 @@
-"""Errors of the store in the terms of a client: what may be tried again, what is over, what nobody knows.
-
-`enter` refused, 40001, 40P01      Retry: nothing was kept
-the session was ended              Retry, with the reason: a lease that ended, a revocation
-a pair that must not be there      Refused: the writer says which
-lost at COMMIT                     CommitUnknown, if nobody can say what became of it (T7)
-"""
+"""Errors of the store in the terms of a client: what may be tried again (`Retry`: nothing was kept), what is over, and
+what is unknown (`CommitUnknown`, T7)."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -42,10 +37,8 @@ END_THE_OLD_ONE = "trying again helps once a transaction has ended that has been
 
 class Retry(SqlError):
     """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
-
     `refusal` is the code with which `enter` refused `pin`, before anything was written. `has_lost_session`: the store
-    ended it, for a change that waited or a lease that was revoked (L8).
-    """
+    ended it, for a change that waited or a lease that was revoked (L8)."""
 
     def __init__(
         self,
@@ -75,7 +68,6 @@ class Refused(SqlError):
 
 
 def why_ended(pins: Collection[Pin], lost: StoreError) -> SqlError:
-    """The reason for which the session of a transaction with these uses is gone."""
     tables = ", ".join(sorted(str(pin.descriptor) for pin in pins)) or "no table"
     ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
     if ended is not None:
@@ -115,7 +107,6 @@ class UsersError(SqlError):
 
 
 def users_error(error: StoreError, command: UsersCommand) -> SqlError:
-    """PostgreSQL's error with its place in the user's text."""
     name = unrecognized_in(error.message)
     return UsersError(error, command) if name is None else unrecognized(name)
 
@@ -167,14 +158,9 @@ class Checkable(Protocol):
 
 
 class checked:  # noqa: N801 - reads as the function that `contextlib` would make of it, at a fifth of the cost
-    """Raises `Retry` instead of an error that follows from a version which is not accepted any more.
-
-        no column "note" in v4    leased: an answer, v4 may be used until the lease ends
-                                  without leases: v4 is checked first; refused, the statement is planned anew
-
-    A node that hears nothing would otherwise repeat an old schema's errors for ever: what is never sent is never
-    refused. Answers that need no storage are checked when their transaction commits.
-    """
+    """Raises `Retry` instead of an error that follows from a version which is not accepted any more. Under a lease such
+    an error is an answer. Without leases the version is checked first: a node that hears nothing would repeat an old
+    schema's errors for ever, as what is never sent is never refused."""
 
     __slots__ = ("transaction",)
 

@@ -1,13 +1,11 @@
 """A transaction of a node: SERIALIZABLE at the store, under leases, with a deadline (protocol.md, section 6).
 
-pin        one version of each table, from its first use to the end (T1)
-locks      those taken before the snapshot, for what would meet other writers again and again
-run        BEGIN and `enter` go in the same batch as the first statement (T2)
-relay      rows of a user's statement go to the client as they come; whoever ends the transaction stops them
-read       until its first write it has no deadline; a query in progress outlives its lease (T4)
-renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
-savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
-commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
+T1  pin: one version of each table, from its first use to the end
+T2  BEGIN and `enter` go in the same batch as the first statement
+T4  until its first write it has no deadline, and a query in progress outlives its lease; a lease renewed at the
+    same version moves the deadline, in the next batch or while none comes
+T5  after ROLLBACK TO, `enter` again for every table that is pinned
+T7  once COMMIT is sent, neither a cancel nor a lost session decides: the store is asked what it did
 """
 
 import asyncio
@@ -66,8 +64,6 @@ SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
 
 class Owner(Protocol):
-    """The session of a transaction."""
-
     user: str
     numbers: LastNumbers
 
@@ -139,16 +135,13 @@ class Transaction:
         return any(not pin.is_leased and table_id not in self._entered for table_id, pin in self.pins.items())
 
     async def check(self) -> None:
-        """Have the storages check each version that nothing vouches for. Raises `Retry` when one is not accepted.
-
-        Under a version without a lease also an answer that needs no storage, or an error, would be an old schema's.
-        """
+        """Has the storages check each version that nothing vouches for. Raises `Retry` when one is not accepted. Under
+        a version without a lease also an answer that needs no storage, or an error, would be an old schema's."""
         if self.is_unchecked and not self._has_failed:
             await self.run([])
 
     @property
     def expires_at(self) -> dt.datetime | None:
-        """The earliest expiration among all tables pinned (T4)."""
         if len(self.pins) == 1:
             return next(iter(self.pins.values())).expires_at_now
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
@@ -161,27 +154,22 @@ class Transaction:
         returns_xid: bool = False,
         only: int | None = None,
     ) -> "Coroutine[Any, Any, list[pq.abc.PGresult]]":
-        """Run one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
-
+        """Runs one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
-        `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
-        """
+        `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction."""
         is_first = self._looking is None and self._relay is None
         run = self._run if is_first else self._run_next
         return run(commands, commit=commit, returns_xid=returns_xid, only=only)
 
     async def _run_next(self, commands: Sequence[Command], **options: Any) -> "list[pq.abc.PGresult]":
-        """Run a batch when the session takes it."""
         await self._quiet()
         return await self._run(commands, **options)
 
     async def ask(
         self, before: Sequence[Command], texts: Sequence[UsersCommand]
     ) -> "list[pq.abc.PGresult] | tuple[int, SqlError]":
-        """The results of texts of which nothing stays; or the place of the one that failed, and its error.
-
-        What the commands `before` have set holds for the texts alone. Raises what no text is to blame for.
-        """
+        """The results of texts of which nothing stays; or the place of the one that failed, and its error. What the
+        commands `before` have set holds for the texts alone. Raises what no text is to blame for."""
         back = [Command("ROLLBACK TO SAVEPOINT asked"), Command("RELEASE SAVEPOINT asked")]
         try:
             results = await self.run([Command("SAVEPOINT asked"), *before, *texts, *back])
@@ -255,10 +243,7 @@ class Transaction:
 
     def _prologue(self, only: int | None = None) -> tuple[list[Command], list[Pin], dt.datetime | None]:
         """Commands that precede the next ones, the uses whose `enter` stands last in them, and the deadline armed then.
-
-        `enter` for each table not entered yet, for all of them when the first write comes (T4); else the deadline, when
-        a renewal has moved it.
-        """
+        `enter` is for each table not entered yet, for all when the first write comes (T4)."""
         new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         if self.is_reading:
             return [self._enter(pin, NO_DEADLINE, only) for pin in new], new, None
@@ -303,7 +288,7 @@ class Transaction:
         return int.from_bytes(result.get_value(0, 0) or b"")
 
     async def commit(self) -> None:
-        """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
+        """Raises 40001 when it cannot be serialized, 08007 when its outcome is unknown."""
         await self._quiet()
         self._refuse_ended()
         if self.connection is None:
@@ -333,7 +318,6 @@ class Transaction:
             self._finish(committed=True)
 
     async def _send(self, commands: Sequence[Command], entering: Sequence[Pin] = ()) -> "list[pq.abc.PGresult]":
-        """Run a batch that ends, if there is any use `entering`, in the `enter` of each."""
         assert self.connection is not None
         try:
             return await self.connection.run(commands)
@@ -386,10 +370,8 @@ class Transaction:
             self.pool.put_back(connection)
 
     async def _quiet(self) -> None:
-        """Wait until the session takes a batch: a deadline that is being moved takes a round trip.
-
-        Rows that are relayed are all sent before their client asks for something else, or they are not wanted any more.
-        """
+        """Waits until the session takes a batch: moving a deadline takes a round trip. Relayed rows are all sent, or
+        dropped, before their client asks for something else."""
         if self._relay is not None and not self._relay.is_of(asyncio.current_task()):
             await self._end_relay()
         while self._deadline is not None and self._deadline.moving is not None:
@@ -416,7 +398,6 @@ class Transaction:
         self.savepoints.append((name, number))
 
     async def release(self, name: str) -> int:
-        """Forget a savepoint and those after it; its number."""
         place = self._find(name)
         number = self.savepoints[place][1]
         await self.run([Command(f"RELEASE SAVEPOINT p{number}")])
@@ -424,10 +405,8 @@ class Transaction:
         return number
 
     async def rollback_to(self, name: str) -> int:
-        """Undo what came after a savepoint; its number.
-
-        T5: the lock and the deadline went with the savepoint; enter again for each pinned table.
-        """
+        """Undoes what came after a savepoint; its number. T5: the lock and the deadline went with the savepoint, so it
+        enters again for each pinned table."""
         await self._quiet()
         self._refuse_ended()
         place = self._find(name)

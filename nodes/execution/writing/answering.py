@@ -1,10 +1,6 @@
-"""PostgreSQL's answers for the rows of a statement, where an expression of the schema is not computed here.
-
-    rows -> what they ask (`storage.asking`) -> one batch, in the statement's own transaction -> answers -> pairs
-
-The batch stands behind a savepoint, since a row that has no value fails its command: halves of the rows are asked then,
-until each error is one row's. An error is an answer, too.
-"""
+"""PostgreSQL's answers for the rows of a statement, where an expression of the schema is not computed here. The batch
+of questions stands behind a savepoint, since a row that has no value fails its command: halves of the rows are asked
+then, until each error is one row's. An error is an answer, too."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -40,8 +36,6 @@ LAYERS = 2
 
 @dataclass(eq=False, slots=True)
 class Answering:
-    """The answers for one table in one transaction."""
-
     transaction: Transaction
     descriptor: Descriptor
     answers: dict[Question, PyValue | SqlError] = field(default_factory=dict)
@@ -70,7 +64,6 @@ class Answering:
                 await self.ask([lacking.question])
 
     async def ask(self, questions: Iterable[Question]) -> None:
-        """Ask the questions that have no answer yet."""
         left: list[Sequence[Question]] = []
         for same in by_expression(one for one in questions if one not in self.answers).values():
             left += [same[place : place + ROWS_AT_ONCE] for place in range(0, len(same), ROWS_AT_ONCE)]
@@ -84,7 +77,6 @@ class Answering:
             left[place : place + 1] = parts(left[place])
 
     async def _ask_together(self, left: Sequence[Sequence[Question]]) -> tuple[int, SqlError] | None:
-        """Ask each of these lists by a command; the place of the one that failed and its error, or None."""
         results = await self.transaction.ask(
             [reader.before(STYLE, scans=False)], [self._command(same) for same in left]
         )

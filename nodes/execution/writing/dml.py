@@ -1,19 +1,8 @@
 """INSERT, UPDATE, DELETE and MERGE, each from its plan to the store, with RETURNING, and several of them in a WITH.
 
-    INSERT    inserted_rows    values, numbers, defaults; upsert for ON CONFLICT
-    UPDATE    target_rows      which rows, and the values they get; point_write by key alone
-    DELETE    target_rows      which rows; point_write by key alone
-    MERGE     merged_rows      which rows, and what is done with each
-
-What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
-pinned (`write_context`), and `writer` sends it; foreign keys are checked last (`nodes.foreign_keys.checks`).
-
-All parts of a WITH see the rows as they were before any of them has written:
-
-    WITH gone AS (DELETE FROM a .. RETURNING *) INSERT INTO b SELECT * FROM gone
-
-    read     a: the rows to delete, which are `gone`      b: the rows to insert
-    write    a, then b
+What happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has pinned
+(`write_context`), and `writer` sends it; foreign keys are checked last. All parts of a WITH see the rows as they were
+before any of them has written, so all are read first.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -82,10 +71,7 @@ async def several(
     computing: Computing,
     texts: SeveralTexts,
 ) -> Result:
-    """Do a statement with others in its WITH, each once, whether anybody reads what it returns or not.
-
-    Its transaction goes on.
-    """
+    """Does a statement with others in its WITH, each once, whether its rows are read or not."""
     works: list[Writing] = []
     given: dict[str, list[list[bytes]]] = {}
     with HeldRows(env.rows) as held:
@@ -116,7 +102,6 @@ async def several(
 async def _asked(
     transaction: Transaction, plan: QueryPlan, context: Context, computing: Computing, held: HeldRows
 ) -> Result:
-    """All rows of the query, before anything is written."""
     assert computing.texts.rows is not None
     rows, before, writers = list[Row](), held.held, plan.columns.writers(context.formats)
     async for some in computing.answers(transaction, context, computing.texts.rows):
@@ -126,7 +111,6 @@ async def _asked(
 
 
 async def answer_of(work: Writing, plan: WritingPlan) -> Result:
-    """Find what a statement does; its answer, once the store has done it."""
     tag, rows = await _found_rows(work, plan)
     if plan.returning is None:
         return Result(f"{tag} {len(rows)}", has_written=True)
@@ -160,7 +144,6 @@ async def _returned(
 
 
 async def _found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values]]:
-    """Find what a statement does, and do nothing yet: its tag, and its rows."""
     match plan:
         case InsertPlan():
             return "INSERT 0", await _inserted(work, plan)
@@ -198,6 +181,5 @@ async def _updated(work: Writing, plan: UpdatePlan) -> list[Values]:
 
 
 def _change(plan: UpdatePlan, one: Match) -> tuple[StoredRow, Values, Values]:
-    """The row as it is, what it gets, and its values then."""
     assigned = dict(zip(plan.assignments, one.computed, strict=True))
     return one.old, assigned, one.values | assigned

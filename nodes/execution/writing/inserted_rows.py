@@ -1,9 +1,6 @@
-"""The rows of an INSERT, complete: given values, identity numbers, defaults of public and of write-only columns.
-
-A write-only column takes its default although no statement may name it: the fill that runs meanwhile puts what older
-rows lack, and finds this row done (protocol.md, section 3). A column derived from another gets no value here: its pair
-follows from its source's (`storage.mutations`).
-"""
+"""The rows of an INSERT, complete: given values, identity numbers, defaults of public and of write-only columns. A
+write-only column takes its default although no statement may name it: the fill puts what older rows lack, and finds
+this row done (protocol.md, section 3). A derived column gets its pair from its source's (`storage.mutations`)."""
 
 from collections.abc import Sequence
 
@@ -34,13 +31,11 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 
 async def complete(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
-    """Give rows the numbers and defaults that they lack."""
     await _number_rows(work, plan, rows)
     await _add_defaults(work, plan, rows)
 
 
 async def _asked_rows(work: Writing, plan: InsertPlan, text: Text) -> list[Values]:
-    """The rows that PostgreSQL computes: of a query, or of VALUES."""
     rows, fitted = list[Values](), fitting(plan.columns)
     async for answer in work.asked(text, "INSERT"):
         given = plan.rows[len(rows)] if plan.source is None else answer
@@ -53,10 +48,7 @@ PART_BYTES = 2**20
 
 
 async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    """The rows that are computed here, part by part: others have their turn between two.
-
-    Those of a long statement are computed beside the event loop.
-    """
+    """The rows that are computed here, part by part: others have their turn between two."""
     left, found = iter(plan.rows), list[Values]()
 
     def part() -> tuple[list[Values], int]:
@@ -92,7 +84,6 @@ async def _number_rows(work: Writing, plan: InsertPlan | MergePlan, rows: Sequen
 
 
 async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
-    """Complete the rows with defaults, else NULL."""
     for column in plan.descriptor.columns:
         if column.state is not State.PUBLIC and (column.state is not State.WRITE_ONLY or column.derived is not None):
             continue

@@ -1,8 +1,5 @@
-"""The rows of a MERGE: a query has said what is done with each; here it is done, as by the statements of these names.
-
-All is found before anything is written, in one snapshot. A row of the table that two rows of the source would change is
-refused (21000); one that is only left alone by one of them is not.
-"""
+"""The rows of a MERGE: a query has said what is done with each; here it is done. All is found before anything is
+written, in one snapshot. A row that two rows of the source would change is refused (21000)."""
 
 from collections.abc import Sequence
 
@@ -54,7 +51,6 @@ async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
 
 
 async def _found(work: Writing, plan: MergePlan) -> list[Found]:
-    """Find what is done with which row. Raises 21000 for a row that would be changed twice."""
     keys, found, changed = work.descriptor.key_columns, list[Found](), set[bytes]()
     starts = [1 + len(keys)]
     for action in plan.actions:

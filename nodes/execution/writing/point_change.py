@@ -2,11 +2,9 @@
 
     parameters -> K(r) -> its storage -> the row's pairs -> its values -> operations -> one batch, with COMMIT
 
-An UPDATE of an indexed column needs the old value, whose entry it removes, `n = n + 1` the old value itself, a DELETE
-all entries of its row. What happens to which pair is decided in `storage.mutations`, as everywhere. Left to the general
-way, which says why something is refused: large rows and values, what has no value or breaks a rule, and every table
-that is not at rest. No unique entry is put and no foreign key is checked here, so no other row can stand in the way.
-RETURNING is of the row in hand.
+`storage.mutations` decides what happens to which pair. Left to the general way, which says why something is refused:
+large rows and values, what has no value or breaks a rule, and every table that is not at rest. No unique entry is put
+and no foreign key is checked here, so no other row can stand in the way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,10 +38,8 @@ from storage.statements import get_sql, statements_for
 
 @dataclass(frozen=True, slots=True)
 class PointChange:
-    """A plan as far as no parameter decides. `assignments` and `rules` are an UPDATE's; a DELETE has neither.
-
-    `where` is None when the key is all of the condition.
-    """
+    """A plan as far as no parameter decides. `assignments` and `rules` are an UPDATE's; a DELETE has neither. `where`
+    is None when the key is all of the condition."""
 
     env: Environment
     table: Table
@@ -79,10 +75,7 @@ class PointChange:
         return cls(env, table, "UPDATE", key, where, assignments, plan.rules, plan.rules.reads, plan.returning)
 
     async def perform(self, transaction: Transaction, context: Context) -> Result | None:
-        """Do it and commit. None when it is not to be done this way, and nothing was written.
-
-        Raises what a transaction raises.
-        """
+        """Does it and commits. None when it is not to be done this way, and nothing was written."""
         begin_anew()
         table = self.table
         try:
@@ -111,12 +104,8 @@ class PointChange:
         return Result(f"{self.tag} {int(bool(ops))}", self.fields, rows, has_written=True)
 
     def operations(self, row: StoredRow, context: Context) -> tuple[list[Op], Row | None] | None:
-        """The acts on this row, none when it is not meant, and what RETURNING shows of it.
-
-        None when they are to be found beside the event loop.
-
-        Raises `SqlError` and `CannotDerive`.
-        """
+        """The acts on this row, none when it is not meant, and what RETURNING shows of it. None when they are to be
+        found beside the event loop. Raises `SqlError` and `CannotDerive`."""
         descriptor, buckets = self.table.descriptor, self.env.buckets
         if is_long(row):
             return None

@@ -1,15 +1,8 @@
 """UPDATE and DELETE of one row by its key, INSERT of some, compiled for a plan: one command, nothing read first.
 
-    parameters -> K(r) and values -> its storage -> one command, with which COMMIT can go -> whether there was a row
-
-    UPDATE t SET score = 7 WHERE id = 1      the pair of score is put if row 1 exists
-    DELETE FROM t WHERE id = 1               all its pairs are removed
-
-All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Compiled
-is what needs nothing but its rows' places, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
-INSERT where there is no unique index, whose entries lie elsewhere, and no foreign key. Whatever has no value, breaks a
-rule, is too long or takes longer than a turn is left to `dml`, which says why. Tests hold the commands against the
-operations of `storage.mutations`.
+Compiled is what needs nothing but its rows' places, in a table at rest: an UPDATE or DELETE that reads nothing of the
+row, an INSERT without unique index, whose entries lie elsewhere, and without foreign key. Whatever has no value, breaks
+a rule, or is too long is left to `dml`, which says why. Tests hold the commands against `storage.mutations`.
 """
 
 import functools
@@ -88,10 +81,8 @@ class PointWrite:
         return None if ask is None else cls(env, plan.descriptor, tag, ask)
 
     async def perform(self, transaction: Transaction, context: Context, *, commit: bool = True) -> Result | None:
-        """Do it. None when it is not to be done this way, and nothing was done.
-
-        Raises 23505, `Ambiguous` where one of several rows was there, and what a transaction raises.
-        """
+        """Does it. None when it is not to be done this way, and nothing was done. Raises 23505, `Ambiguous` where one
+        of several rows was there, and what a transaction raises."""
         try:
             question = self.ask(context)
         except (SqlError, CannotDerive):
@@ -129,7 +120,6 @@ def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
 
 
 def is_key_alone(plan: UpdatePlan | DeletePlan) -> bool:
-    """True if the key is all of the condition."""
     return plan.where is not None and len(conjuncts(plan.where)) == len(plan.descriptor.primary_key)
 
 
@@ -253,17 +243,14 @@ def complete_row(plan: InsertPlan, row: Sequence[Expr | None]) -> list[Compute] 
 
 @functools.lru_cache(maxsize=ONE_BATCH_OPS)
 def empties(count: int) -> bytes:
-    """The values of so many existence pairs."""
     return bytea_array([EMPTY] * count)
 
 
 def put_params(keys: Sequence[bytes]) -> tuple[bytes, ...]:
-    """The columns k and c of pairs that are put."""
     return binary(*columns_of(keys))
 
 
 def update(env: Environment, plan: UpdatePlan) -> Ask | None:
-    """The pairs of the columns that are assigned, put if there is such a row."""
     descriptor, table, key = plan.descriptor, env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
     columns = by_id(descriptor.column(column_id) for column_id in plan.assignments)
     computes = all_computed([plan.assignments[column.id] for column, _ in columns])
@@ -287,7 +274,6 @@ def update(env: Environment, plan: UpdatePlan) -> Ask | None:
 
 
 def removal(env: Environment, plan: DeletePlan) -> Ask | None:
-    """All pairs of a row, removed if there is one."""
     descriptor, table, key = plan.descriptor, env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
     ends = [ROW_END, *(end for _, end in by_id(descriptor.stored_columns))]
     if key is None:

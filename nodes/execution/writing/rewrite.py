@@ -1,8 +1,6 @@
 """The rows of a table that this transaction has made, under its next version: removed as they were, and put anew (T9).
-
-Nobody else knows the table, so no row of it needs a state in between: what a plan would do by fill, verification and
-deletion is done to all rows at once, in the transaction, and undone with it.
-"""
+No other session knows the table, so no row of it needs a state in between: fill, verification and deletion are done to
+all rows at once, in the transaction, and undone with it."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -36,11 +34,8 @@ async def rewrite(
     *,
     is_older: bool = False,
 ) -> None:
-    """Rewrite the rows under version `new`. Raises 22001, 23502, 23503, 23505 or 23514 for a row that is none, 54000.
-
-    `is_older`: the table may have rows that an earlier transaction of the session has put.
-    `computed` are expressions over `old`, by the columns of `new` that get their values.
-    """
+    """Rewrites the rows under version `new`. Raises 22001, 23502, 23503, 23505, 23514, or 54000. `is_older`: an earlier
+    transaction of the session may have put rows. `computed`: expressions over `old`, by columns of `new`."""
     if not transaction.has_written and not is_older:
         return
     with HeldRows(env.rows) as held:
@@ -79,7 +74,6 @@ async def _all_rows(work: Writing) -> list[StoredRow]:
 
 
 def _asked(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Iterator[Question]:
-    """Questions for the values of a row that PostgreSQL computes."""
     for column_id, text in computed.items():
         if not is_local(old, text):
             yield question(old, row, text, new.column(column_id).type)

@@ -1,7 +1,4 @@
-"""The rows that an UPDATE or DELETE is about, with the values that they get.
-
-    UPDATE t SET n = n + 1 WHERE id = 7              the row by its key, computed here
-    DELETE FROM trips USING airports ..              PostgreSQL: keys (7, 9, 7)     rows 7 and 9
+"""The rows that an UPDATE or DELETE is about, with the values that they get: by the key, or as PostgreSQL finds them.
 
 All reads are of one snapshot, so what the query found is what is there. A row that is joined several times is changed
 once. Where few rows of the other tables say which keys the rows have, only these are read (`nodes.sql.writes.joins`).
@@ -37,13 +34,11 @@ class Match(NamedTuple):
 
 
 async def matching(work: Writing, plan: UpdatePlan | DeletePlan, reads: Sequence[Column]) -> list[Match]:
-    """The rows that a statement changes, with their values in the columns `reads`."""
     text = work.texts.rows
     return await (_matching_by_key(work, plan, reads) if text is None else _asked(work, plan, text, reads))
 
 
 async def _matching_by_key(work: Writing, plan: UpdatePlan | DeletePlan, reads: Sequence[Column]) -> list[Match]:
-    """The row that the key names, if it meets the condition."""
     exprs = list(plan.assignments.values()) if isinstance(plan, UpdatePlan) else []
     found, arrays, context = list[Match](), arrays_of(reads), work.context
     conditions = [] if plan.where is None else conjuncts(plan.where)
@@ -66,7 +61,6 @@ async def _matching_by_key(work: Writing, plan: UpdatePlan | DeletePlan, reads: 
 
 
 async def _asked(work: Writing, plan: UpdatePlan | DeletePlan, text: Text, reads: Sequence[Column]) -> list[Match]:
-    """The rows that PostgreSQL finds, in the order of their keys."""
     keys, found = work.descriptor.key_columns, dict[bytes, Sequence[PyValue]]()
     columns = [work.descriptor.column(c) for c in plan.assignments] if isinstance(plan, UpdatePlan) else []
     beside = () if plan.returning is None else plan.returning.beside
@@ -99,7 +93,6 @@ async def made_values(
 async def rows_by_key(
     work: Writing, keys: Iterable[bytes], reads: Sequence[Column]
 ) -> dict[bytes, tuple[StoredRow, Values]]:
-    """The rows with these keys, as stored, and their values in some columns."""
     stored: dict[bytes, tuple[StoredRow, Values]] = {}
     async for some in point_rows(work.transaction, work.table, list(keys)):
         for old in some:

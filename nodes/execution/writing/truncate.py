@@ -1,8 +1,6 @@
-"""TRUNCATE: row by row in bounded transactions (R9), the tables that refer to others first.
-
-Each transaction finds the tables before the one it works on empty, or empties them. So when a table that is referred to
-loses rows, none refers to them, and nothing has to be asked. One transaction empties a table that refers to itself.
-"""
+"""TRUNCATE: row by row in bounded transactions (R9), the tables that refer to others first. Each transaction finds the
+tables before the one it works on empty, or empties them. So when a table that is referred to loses rows, none refers to
+them. One transaction empties a table that refers to itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,11 +28,8 @@ IDLE_S = 5
 
 @dataclass(eq=False)
 class Emptying:
-    """One TRUNCATE, transaction by transaction.
-
-    Beside writers that never pause, each transaction could meet one of them, again and again. So once one did, the next
-    ones write alone: before the snapshot is made they wait until nobody writes these tables, and nobody does meanwhile.
-    """
+    """One TRUNCATE, transaction by transaction. Beside writers that never pause, each transaction could meet one of
+    them. So once one did, the next ones write alone: they lock the tables before the snapshot is made."""
 
     is_alone: bool = False
 
@@ -51,10 +46,8 @@ class Emptying:
 
 
 def exclusion_of(env: Environment, plan: TruncatePlan) -> list[Command]:
-    """The commands by which a transaction is the only one that writes these tables. None of them makes a snapshot.
-
-    The wait is for each lock, so it is divided among them.
-    """
+    """The commands by which a transaction is the only one that writes these tables. None of them makes a snapshot. The
+    wait is for each lock, so it is divided among them."""
     tables = [
         kv(storage, d.table_id)
         for d in sorted(plan.descriptors, key=lambda d: d.table_id)
@@ -69,7 +62,6 @@ def exclusion_of(env: Environment, plan: TruncatePlan) -> list[Command]:
 
 
 async def _delete_some(env: Environment, transaction: Transaction, plan: TruncatePlan) -> bool:
-    """Delete rows, as many as one transaction may, and commit; True if the tables had no more."""
     works, left = [], ROWS
     with HeldRows(env.rows) as held:
         for descriptor in referring_first(plan.descriptors):
@@ -117,10 +109,8 @@ def refuse_referenced(transaction: Transaction, plan: TruncatePlan) -> None:
 
 
 def referring_first(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
-    """The tables in an order in which each comes before those it refers to. Raises 0A000 when there is none.
-
-    Either table may say so: a version of the other one may not have the foreign key yet, or any more.
-    """
+    """The tables in an order in which each comes before those it refers to. Raises 0A000 when there is none. Either
+    table may say so: a version of the other one may not have the foreign key yet, or any more."""
     left = {descriptor.table_id: descriptor for descriptor in descriptors}
     ordered: list[Descriptor] = []
     while left:

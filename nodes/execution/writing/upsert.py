@@ -1,8 +1,5 @@
-"""INSERT .. ON CONFLICT: which new rows meet an old one, and what becomes of those.
-
-An old row that is updated keeps what this version may not name: its pairs of other columns are left alone, or moved
-with it when its key changes.
-"""
+"""INSERT .. ON CONFLICT: which new rows meet an old one, and what becomes of those. An updated old row keeps the pairs
+of columns that this version may not name, or moves them when its key changes."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,6 @@ from storage.statements import get_sql, lookup
 
 
 async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: Sequence[Values]) -> list[Values]:
-    """Do INSERT .. ON CONFLICT; the rows that are written, as they are then."""
     new: list[StoredRow] = []
     for values in rows:
         encoded = functools.partial(work.encoded, values)
@@ -64,7 +60,6 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
 
 
 def second_time() -> SqlError:
-    """The refusal of a row that the statement has put, or changed, before."""
     message = "ON CONFLICT DO UPDATE command cannot affect row a second time"
     hint = "ensure that no rows proposed for insertion have duplicate constrained values"
     return SqlError(CARDINALITY_VIOLATION, message, hint=hint)
@@ -117,7 +112,6 @@ async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]
 
 
 async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dict[int, bytes]:
-    """Rows that hold the unique entries of new rows, by their place."""
     descriptor, placement = work.descriptor, work.descriptor.placement
     wanted: dict[int, dict[bytes, list[int]]] = {}
     for place, row in enumerate(new):
@@ -175,7 +169,6 @@ async def _update_conflicting(
 
 
 async def _changes(work: Writing, conflict: Conflict, rows: Sequence[Values]) -> list[list[PyValue]]:
-    """For each pair of rows whether the old one is changed, and the values that it gets."""
     assert conflict.assignments is not None
     text, answers = work.texts.conflicting, list[list[PyValue]]()
     if text is None:

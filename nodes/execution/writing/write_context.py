@@ -59,7 +59,6 @@ class Writing:
 
     @property
     def texts(self) -> Texts:
-        """The questions of the statement."""
         return NO_TEXTS if self.computing is None else self.computing.texts
 
     @property
@@ -135,12 +134,10 @@ class Writing:
         await self.turns.give()
 
     async def remove(self, old: StoredRow) -> None:
-        """Remove a row."""
         await self.answering.act(lambda: self.delete(old), beside=is_long(old))
         await self.turns.give()
 
     def insert(self, row: StoredRow) -> None:
-        """Put a new row. Raises `Unanswered`."""
         row = self._answered(row)
         try:
             self._do(None, row, insert_row(self.descriptor, row, self.env.buckets))
@@ -148,7 +145,6 @@ class Writing:
             raise no_value(self.descriptor, error) from error
 
     def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> None:
-        """Give the row its new values; a new key moves every pair it has. Raises `Unanswered`."""
         descriptor = self.descriptor
         refuse_long(descriptor, assigned)
         new = self._changed(old, assigned, after)
@@ -160,7 +156,6 @@ class Writing:
         self._do(old, new, ops)
 
     def _changed(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> StoredRow:
-        """The row with what is assigned, and nothing that follows from it."""
         descriptor, key = self.descriptor, old.key
         if not set(assigned).isdisjoint(descriptor.primary_key):
             key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
@@ -168,7 +163,6 @@ class Writing:
         return old._replace(key=key, columns={**old.columns, **columns})
 
     def delete(self, old: StoredRow) -> None:
-        """Remove the row. Raises `Unanswered`."""
         self._do(old, None, delete_row(self.descriptor, self._answered(old), self.env.buckets))
 
     def _answered(self, row: StoredRow) -> StoredRow:
@@ -193,7 +187,6 @@ class Writing:
             yield rows
 
     def other(self, table_id: TableId) -> Descriptor:
-        """A table that the transaction uses, too, or this one."""
         if table_id == self.descriptor.table_id:
             return self.descriptor
         own = self.transaction.own.get(table_id)

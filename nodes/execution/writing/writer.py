@@ -1,9 +1,8 @@
-"""A statement's operations on pairs, sent to the store.
+"""A statement's operations on pairs, sent to the store: its removals go first (protocol.md, section 3).
 
-Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be new
-reports whether it was: either the answer lists the keys that stood in the way, or, when the statement is its whole
-transaction, the pipeline batch is made to fail there, so that COMMIT can go along in it. Probes for foreign keys go
-last, in the same batch and in the same two ways (`nodes.foreign_keys.probes`).
+A pair that must be new reports whether it was: either the answer lists the keys that stood in the way, or, when the
+statement is its whole transaction, the pipeline batch is made to fail there, so that COMMIT can go along in it. Probes
+for foreign keys go last, in the same batch (`nodes.foreign_keys.probes`).
 """
 
 import functools
@@ -41,8 +40,6 @@ PROBES_A_BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes of one table in one transaction."""
-
     transaction: Transaction
     descriptor: Descriptor
     storages: int
@@ -105,7 +102,6 @@ class Writer:
             await self.transaction.commit()
 
     async def violated(self, probes: Sequence[Probe]) -> list[Check]:
-        """The checks that are violated now."""
         violated: list[Check] = []
         for place in range(0, len(probes), PROBES_A_BATCH):
             some = probes[place : place + PROBES_A_BATCH]
@@ -113,7 +109,6 @@ class Writer:
         return violated
 
     async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe] = ()) -> list[Check]:
-        """Operations, and then probes, in one batch; the checks that are violated."""
         statements = self._statements(ops)
         results = await self.transaction.run([*(command_of(s) for s in statements), *(p.command for p in probes)])
         self._refuse(
@@ -166,8 +161,8 @@ class Duplicate(SqlError):
 
 
 class Ambiguous(Exception):
-    """One of several new pairs existed already, or one of several checks is violated; writing again without COMMIT in \
-the batch finds which."""
+    """One of several new pairs existed already, or one of several checks is violated; writing again without COMMIT in
+    the batch finds which."""
 
 
 def command_of(statement: Statement) -> Command:
@@ -175,7 +170,7 @@ def command_of(statement: Statement) -> Command:
 
 
 def commands_of(statements: Sequence[Statement]) -> tuple[list[Command], bool]:
-    """The commands of one batch: removals, then all puts; and whether there are any, so that the last one tells the
+    """The commands of one batch, removals first; and whether there are puts: then the last one answers the
     transaction's id."""
     puts = [s for s in statements if s.act not in REMOVALS]
     return [*(command_of(s) for s in statements if s.act in REMOVALS), *put_commands(puts)], bool(puts)

@@ -1,11 +1,8 @@
 """Advisory locks of one session, held at the store: `pg_advisory_lock(7)`, over all nodes.
 
-A session that locks has a session at the store for its locks alone, so the store decides who waits, sees who waits
-for whom (40P01), and frees what a client, or a node that was killed, has left. Locks of a transaction are locks of that
-session too, given back when the transaction ends or returns to a savepoint.
-
-The product's own advisory locks have two keys each, of which the first may be a table's id. So one key is taken as it
-is, and two are made one by a digest, in the space of one key, which the product never uses.
+They have a session at the store for themselves, so the store decides who waits, sees deadlocks (40P01), and frees what
+a client, or a killed node, has left. The product's own advisory locks have two keys each. So one key is taken as it is,
+and two are made one by a digest, in the space of one key, which the product never uses.
 """
 
 import struct
@@ -47,7 +44,6 @@ class Lock(NamedTuple):
 
 
 def key_of(values: list[int]) -> int:
-    """The key in the store of one key, or of two."""
     if len(values) == 1:
         return values[0]
     (key,) = struct.unpack("!q", blake2b(struct.pack("!ii", *values), digest_size=8).digest())
@@ -66,7 +62,6 @@ class AdvisoryLocks:
     """After which savepoint the transaction has taken each."""
 
     def refuse_lost(self) -> None:
-        """Raises `FatalError` when the locks are gone with their session at the store."""
         if self.connection is not None and self.connection.is_lost:
             raise self._lost()
 
@@ -75,10 +70,8 @@ class AdvisoryLocks:
         return FatalError(CONNECTION_FAILURE, f"terminating connection: its advisory locks are lost, {why}")
 
     async def take(self, lock: Lock, *, tries: bool, savepoint: int | None, wait_ms: int) -> bool:
-        """Take a lock, for the transaction after this savepoint or else for the session. False if a try found it held.
-
-        Raises 55P03 when it is not free in time; 0 ms is as long as it takes.
-        """
+        """Takes a lock, for the transaction after this savepoint or else for the session. False if a try found it held.
+        Raises 55P03 when it is not free in time; 0 ms: no limit."""
         self.refuse_lost()
         if self.connection is None:
             try:
@@ -119,7 +112,6 @@ class AdvisoryLocks:
         return True
 
     async def give_all(self) -> None:
-        """Give back all locks of the session; those of its transaction stay."""
         held, self._held = self._held, {}
         await self._free([lock for lock, count in held.items() for _ in range(count)])
 
@@ -132,10 +124,8 @@ class AdvisoryLocks:
         await self._free(ended)
 
     async def _free(self, locks: Sequence[Lock]) -> None:
-        """Give these back at the store, which is left when none remains.
-
-        A cancel comes too late for it: the store would keep what nobody here knows of, and a COMMIT before it is done.
-        """
+        """Gives these back at the store, whose session is left when none remains. A cancel comes too late for it: the
+        store would keep what this node forgot, and a COMMIT before it is done."""
         await finished(self._unlock(locks))
 
     async def _unlock(self, locks: Sequence[Lock]) -> None:

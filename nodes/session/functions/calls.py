@@ -164,7 +164,6 @@ class SessionCalls:
         return Arguments(self.env, owner, context, self.variables, argument_nodes(call), what, parameters, portal)
 
     async def _types(self, statement: Statement, arguments: Arguments) -> list[Type]:
-        """The types that the function takes its arguments as."""
         call, found = lone_call(statement.node), await arguments.types()
         assert call is not None
         for takes in FUNCTIONS[name_of(call)].takes:

@@ -1,12 +1,6 @@
-"""nextval, setval, currval and lastval: numbers of an identity column, by the name of its sequence.
-
-    SELECT nextval('trips_id_seq')                                  the next number, whichever node is asked
-    SELECT pg_catalog.setval('public.trips_id_seq', 500, true)      the next number is 501; a dump ends with it
-    SELECT currval(pg_get_serial_sequence('trips', 'id'))           the number that this session took last
-
-The sequence is the newest version's. As in PostgreSQL numbers are taken and set at once, whatever becomes of the
-transaction; the sequence of a table that the transaction has made goes with the table.
-"""
+"""nextval, setval, currval and lastval: numbers of an identity column, by the name of its sequence, whichever node. The
+sequence is the newest version's. As in PostgreSQL numbers are taken and set at once, whatever becomes of the
+transaction; the sequence of a table that the transaction has made goes with the table."""
 
 import re
 from collections.abc import Sequence

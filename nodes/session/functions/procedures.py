@@ -1,8 +1,4 @@
-"""CALL: a node has no procedures. The store parses the call and says what is wrong with it, as of its own.
-
-CALL refresh(1)    42883   procedure refresh(integer) does not exist
-CALL lower('A')    42809   lower(unknown) is not a procedure: it is a function
-"""
+"""CALL: a node has no procedures. The store parses the call and refuses it with its own error (42883, 42809)."""
 
 from collections.abc import Sequence
 

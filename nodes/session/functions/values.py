@@ -13,8 +13,6 @@ DATABASE = "schemalab"
 
 
 class SessionValues:
-    """The session's values by name, and its settings (`expressions.typed.Session`)."""
-
     def __init__(self, variables: Variables, user: str, client: Client, person: Person) -> None:
         self._variables, self._client, self._person = variables, client, person
         self._fixed = {

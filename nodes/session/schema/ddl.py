@@ -1,8 +1,8 @@
 """DDL through a node: submitted as a change, and followed with a notice for each step until it has ended.
 
-The statement returns when the change is complete. A client that gives up (Ctrl-C) leaves it running: a schema change
-belongs to the cluster, not to the session that asked for it. A store that restarts meanwhile is waited for. In an
-explicit transaction the tables that it has made itself are changed at once (`nodes.session.schema.new_tables`).
+A client that gives up (Ctrl-C) leaves it running: a schema change belongs to the cluster, not to the session. A store
+that restarts is waited for. In an explicit transaction the tables that it has made itself are changed at once
+(`nodes.session.schema.new_tables`).
 """
 
 from __future__ import annotations
@@ -68,8 +68,6 @@ STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 
 
 class SchemaStatements:
-    """The schema changes of one session."""
-
     def __init__(self, client: Client, who: str, block: Block, views: ViewStatements) -> None:
         self.client, self.who, self.block, self.views = client, who, block, views
 
@@ -140,7 +138,6 @@ class SchemaStatements:
                 self.client.notice(warning, "WARNING", INVALID_PARAMETER_VALUE)
 
     async def _drops(self, statement: Statement) -> list[Statement]:
-        """A DROP of several, or with CASCADE, as statements of their own."""
         from changes.ddl.errors import DdlError
         from changes.submission.new_tables import drops
 
@@ -273,10 +270,8 @@ class SchemaStatements:
             raise SqlError(error.sqlstate, str(error)) from None
 
     async def _submit_if_room(self, statement: Statement) -> TooFast | None:
-        """Submit and follow; the refusal when this user has submitted too many within the last minute.
-
-        A program waits where a person is refused: its next statement comes after this one. A cancel ends the wait.
-        """
+        """Submits and follows; the refusal when this user has submitted too many within the last minute. A program
+        waits where a person is refused: its next statement comes after this one."""
         from changes.services import submit
         from changes.submission.rate_limits import TooFast
 
@@ -343,10 +338,8 @@ Outcome = tuple[str, dict[str, Any] | None]
 
 
 async def follow(change_id: int, dsn: str, report: Callable[[dict[str, Any]], None]) -> Outcome:
-    """Report each event of the change as it is committed, until it has ended: its status and error.
-
-    A store that restarts is waited for, with a limit.
-    """
+    """Reports each event of the change as it is committed, until it has ended: its status and error. A store that
+    restarts is waited for, with a limit."""
     since = failures = 0
     while True:
         try:

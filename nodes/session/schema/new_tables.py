@@ -1,4 +1,4 @@
-"""Tables that a transaction makes, and changes: nobody else's until COMMIT, and the catalog's then (T9)."""
+"""Tables that a transaction makes, and changes: its own until COMMIT, and the catalog's then (T9)."""
 
 from __future__ import annotations
 
@@ -39,11 +39,8 @@ LATER_S = 3.0
 
 
 class NewTables:
-    """The tables that a session's transaction has made.
-
-    Each statement that changes one of them gives it the next number of a version, also after a return to a savepoint:
-    what was planned for a version stays what it is.
-    """
+    """The tables that a session's transaction has made. Each statement that changes one of them gives it the next
+    number of a version, also after a return to a savepoint: what was planned for a version stays what it is."""
 
     def __init__(self, env: Environment, who: str) -> None:
         self.env, self.who = env, who
@@ -66,10 +63,8 @@ class NewTables:
         return any(self.temporary.kept.get(table.table_id, table) != table for table in self.tables.values())
 
     async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
-        """Make a table, or change those there are; the notice for the client if there is nothing to do.
-
-        Raises `OthersTakePart` when the statement moves tables that the transaction has not made.
-        """
+        """Makes a table, or changes existing ones; the notice for the client if there is nothing to do. Raises
+        `OthersTakePart` when the statement moves tables that the transaction has not made."""
         from changes.ddl.errors import DdlError
         from changes.ddl.resolve import NothingToDo
         from changes.services import ChangeError
@@ -113,7 +108,6 @@ class NewTables:
         return is_made or targets_one_of(parsed, self.temporary.among(self.tables))
 
     async def _made(self, statement: Statement) -> Remade:
-        """The tables as the statement leaves them, their names taken."""
         from django.db import Error
 
         from changes.ddl.actions import CreateTable
@@ -244,7 +238,6 @@ class NewTables:
         return transaction
 
     async def _report(self, outcomes: dict[int, TableOutcome]) -> asyncio.CancelledError | None:
-        """Report what became of tables; a cancel that was heard meanwhile."""
         env = self.env
         env.unannounced |= outcomes
         _, cancel = await finished(announce(env, outcomes))
@@ -327,7 +320,6 @@ async def announce_last(env: Environment, seconds_max: float) -> None:
 
 
 def as_text(value: Any) -> bytes | None:
-    """A parameter in PostgreSQL's text form."""
     if value is None:
         return None
     if isinstance(value, list | tuple):

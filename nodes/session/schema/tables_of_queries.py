@@ -1,7 +1,4 @@
-"""CREATE TABLE AS and SELECT INTO: the table and its rows come in one transaction, which makes both or neither (T9).
-
-Alone it is a transaction of its own, and is tried again like any statement alone (T7).
-"""
+"""CREATE TABLE AS and SELECT INTO: the table and its rows come in one transaction, which makes both or neither (T9)."""
 
 from expressions.errors import SqlError
 from nodes.clients.portals import Portal

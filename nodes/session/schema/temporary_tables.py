@@ -1,12 +1,8 @@
 """Temporary tables of a session: made as any table of a transaction is (T9), and never given to the catalog.
 
-    CREATE TEMP TABLE     a spare table at the storages, reserved for this node; its name is the session's alone
-    COMMIT                the session keeps it: no row of the catalog, no lease, no fence, as nobody else knows its id
-    DROP, ON COMMIT DROP, the end of the session, the end of the node
-                          the reservation is given up, and what is stored goes as with a table that was rolled back
-
-A session's own name comes before a table that all know. Version numbers go on as long as the session lives, since plans
-are kept by them.
+A spare table at the storages is reserved for this node; it needs no lease and no fence, as no other session knows its
+id. At its end the reservation is given up, and what is stored goes as with a table that was rolled back. Version
+numbers go on as long as the session lives, since plans are kept by them.
 """
 
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
-"""CREATE, DROP and ALTER VIEW: a view is analysed here, and stored while no schema change is being submitted.
-
-No version is published and nobody is waited for: whoever begins a transaction later sees the view. In an explicit
-transaction it is as with other schema changes: what stands before it is committed first, or it is refused.
-"""
+"""CREATE, DROP and ALTER VIEW: a view is analysed here, and stored while no schema change is being submitted. No
+version is published and nothing is waited for. In an explicit transaction it is as with other schema changes: what
+stands before it is committed first, or it is refused."""
 
 from collections.abc import Callable
 from functools import partial
@@ -101,7 +99,6 @@ class ViewStatements:
     # -- CREATE VIEW --------------------------------------------------------------------------------------------
 
     async def _defined(self, statement: Statement) -> ViewDefinition:
-        """The view as the newest versions of its tables have it."""
         node = statement.node
         select = node.query.select_stmt
         words = Words(statement.text)
@@ -187,7 +184,6 @@ def _name_of(items: Any) -> str:
 
 
 def _named(select: Node, names: list[str]) -> Node:
-    """The query with these names of its columns in its text, which so says all of the view."""
     if not names:
         return select
     tree = grammar.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(quoted, names))})")

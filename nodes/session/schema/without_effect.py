@@ -1,15 +1,6 @@
-"""Schema statements that are taken and change nothing here, each with a notice that says so.
-
-    COMMENT ON DATABASE ..      comments are kept of tables, columns, indexes and constraints
-    ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab (older dumps
-                                write it of sequences, too)
-    ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
-    ALTER .. SET UNLOGGED       every table is logged
-    ALTER .. SET STATISTICS ..  nor does a column say how it is stored or counted
-    CREATE SEQUENCE ..          numbers are an identity column's; as dumps write it, before they give them to a column
-
-The table that they name must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing.
-"""
+"""Schema statements that are taken and change nothing here, each with a notice that says so: comments on databases,
+OWNER TO, storage parameters, sequences as dumps write them before they give them to a column. The table that they name
+must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing."""
 
 from typing import Any
 
@@ -63,7 +54,6 @@ def table_of(statement: Statement) -> str | None:
 
 
 def names_view(statement: Statement) -> bool:
-    """True if what it is about has to be a view."""
     node, kind = statement.node, statement.node.DESCRIPTOR.name
     if kind == "AlterTableStmt":
         return bool(pb.ObjectType.Name(node.objtype) == "OBJECT_VIEW")
@@ -89,7 +79,6 @@ def absent_of(statement: Statement) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _last_word(node: Node) -> str:
-    """The name of a dropped object without its schema."""
     kind = node.WhichOneof("node")
     if kind == "list":
         return str(node.list.items[-1].string.sval)

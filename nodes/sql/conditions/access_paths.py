@@ -1,10 +1,8 @@
-"""Keys that a scan must read: the conditions of a statement as ranges of bytes.
+"""Keys that a scan must read: the conditions of a statement as ranges of bytes of the primary key or an index.
 
-Keys are order-preserving, so `id = 7`, `day >= '2013-01-01' AND day < '2013-02-01'` or `origin IN
-('JFK', 'LGA') AND flight > 100` are ranges of the primary key's or an index's bytes. The path that
-pins most columns is taken, the primary key when equal (an index costs a second read) and when it leaves but a few rows;
-a partial index only where the conditions imply its predicate. The conditions are still checked on what is read, so a
-bound may be too wide but never too narrow.
+The path that pins most columns is taken, the primary key when equal (an index costs a second read) and when it leaves
+but a few rows; a partial index only where the conditions imply its predicate. The conditions are still checked on what
+is read, so a bound may be too wide but never too narrow.
 """
 
 import math
@@ -186,7 +184,6 @@ def stored_value(column: Column, value: PyValue) -> PyValue:
 
 
 def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> Range:
-    """The bytes between two values, NULLs left out."""
     live = prefix + (encoding.inverted(encoding.LIVE) if descending else encoding.LIVE)
     low, high = (bound.high, bound.low) if descending else (bound.low, bound.high)
     start, end = live, pairs.after(live)
@@ -212,7 +209,6 @@ def _joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
 
 
 def _storages(descriptor: Descriptor, bounds: dict[ColumnId, Bound], storages: int, buckets: int) -> tuple[int, ...]:
-    """The storages where rows of these sharding-key values lie; all of them when the key is not known."""
     combinations: list[list[tuple[SqlType, Value | None]]] = [[]]
     for column_id in descriptor.sharding_key:
         bound = bounds.get(column_id)
@@ -241,10 +237,8 @@ def looked_up(
     storages: int,
     buckets: int,
 ) -> Access | None:
-    """The way to the rows that have one of these combinations of values in `columns`; None when there is no short one.
-
-    The conditions say whether a partial index may serve.
-    """
+    """The way to the rows that have one of these combinations of values in `columns`; None without a short one. The
+    conditions say whether a partial index may serve."""
     place = {column_id: n for n, column_id in enumerate(columns)}
     covered = _leading(descriptor.primary_key, place)
     index: Index | None = None
@@ -266,12 +260,10 @@ def looked_up(
 
 
 def _leading(columns: Sequence[ColumnId], known: Container[ColumnId]) -> Sequence[ColumnId]:
-    """The first of these columns, as many as are known one after the other."""
     return list(takewhile(lambda column: column in known, columns))
 
 
 def _prefix(described: Sequence[tuple[Column, int, bool]], row: Sequence[PyValue]) -> bytes | None:
-    """The first bytes of the keys of rows with these values; None when no row can have them."""
     parts = []
     for column, place, descending in described:
         value = row[place]

@@ -1,15 +1,10 @@
 """Implication: does what a query asks for lie wholly within a partial index?
 
-An index WHERE delay > 60 has no entry for any other row, so it may serve a query only when every row the query wants
-is in it. That must follow from the query's conditions alone, whatever the data:
-
     index WHERE delay > 60 AND dest IS NOT NULL
     query WHERE delay > 90 AND dest = 'JFK'          yes: 90 > 60, and NULL is never equal to anything
-    query WHERE delay > 30                           no
-    query WHERE delay + 0 > 90                       no: it follows, but not from what is compared here
 
-A row is in the index when the predicate is true, not when it is merely not false: NULL is no. Saying no costs time,
-saying yes by mistake loses rows, so every rule here proves truth.
+A row is in the index when the predicate is true; NULL is no. Saying no costs time, saying yes by mistake loses rows, so
+every rule here proves truth from the query's conditions alone, whatever the data.
 """
 
 import itertools
@@ -34,14 +29,11 @@ def is_implied(descriptor: Descriptor, predicate: Expr, conditions: Sequence[Exp
 
 
 class _Known:
-    """Facts that a query's conditions state of the rows it wants."""
-
     def __init__(self, descriptor: Descriptor, given: Sequence[Expr], context: Context) -> None:
         self.descriptor, self.given, self.context = descriptor, given, context
         self.bounds: Mapping[ColumnId, Bound] = column_bounds(descriptor, given, context)
 
     def implies(self, wanted: Expr) -> bool:
-        """True if one conjunct of a predicate follows, by any of the rules."""
         if (
             isinstance(wanted, Call)
             and wanted.name == "OR"

@@ -1,10 +1,5 @@
 """Keys that other relations give: a table read by the values of a row around it, or of rows of a table beside it. Pure.
-
-    (SELECT max(day) FROM flights f WHERE f.crew = c.id)       by an index of crew, for each row of c
-    FROM crews c JOIN flights f ON f.id = c.last WHERE c.id = 7   by the keys that the few rows of c name
-
-PostgreSQL would scan a table of pairs for each row around: no condition on a value reaches a key through a GROUP BY.
-"""
+PostgreSQL would scan a table of pairs for each row around: no condition on a value reaches a key through a GROUP BY."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +14,6 @@ from storage import encoding
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One column of a key: a link, or the bytes of a constant."""
-
     column: Column
     value: Link | bytes
     descending: bool = False
@@ -81,7 +74,6 @@ def lookups(scans: Sequence[LinkedScan], ways: Mapping[int, Access], context: Co
 
 
 def _is_narrow(scan: LinkedScan, way: Access, context: Context) -> bool:
-    """True if conditions leave few rows, as far as they tell: an equality, or two ends."""
     if way.points is not None or not way.columns:
         return way.points is not None or not (way.is_everything or way.ranges)
     bound = column_bounds(scan.descriptor, scan.conditions, context)[way.columns[0]]

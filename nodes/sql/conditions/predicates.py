@@ -1,9 +1,5 @@
-"""Bounds that a query's conditions set for single columns: values, limits, and whether NULL can pass.
-
-`delay > 60 AND dest IN ('JFK', 'LGA')` bounds two columns. They may be too wide but never too narrow: the
-conditions are checked again on the rows that are read. Keys are made of it in `access_paths`, and whether a
-partial index may serve is judged by it in `implication`.
-"""
+"""Bounds that a query's conditions set for single columns: values, limits, and whether NULL can pass. They may be too
+wide but never too narrow: the conditions are checked again on the rows that are read."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,8 +22,6 @@ FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 @dataclass(slots=True)
 class Bound:
-    """Bounds of one column: a set of values, or a range."""
-
     values: set[PyValue] | None = None
     low: tuple[PyValue, bool] | None = None
     high: tuple[PyValue, bool] | None = None
@@ -44,7 +38,6 @@ def _one_nan(value: PyValue) -> PyValue:
 
 
 def conjuncts(condition: Expr) -> list[Expr]:
-    """The conditions that AND joins."""
     if isinstance(condition, Call) and condition.name == "AND":
         return [c for arg in condition.args for c in conjuncts(arg)]
     return [condition]
@@ -72,7 +65,6 @@ def refuses_nulls(condition: Expr) -> bool:
 
 
 def column_bounds(descriptor: Descriptor, conditions: Sequence[Expr], context: Context) -> dict[ColumnId, Bound]:
-    """Bounds by conditions of the form `column operator constant`, by column."""
     bounds: dict[ColumnId, Bound] = {}
     for condition in conditions:
         _note(descriptor, condition, context, bounds)
@@ -177,7 +169,6 @@ def _fits(descriptor: Descriptor, column: ColumnRef, value: PyValue) -> bool:
 
 
 def fits(sql_type: SqlType, value: PyValue) -> bool:
-    """True if a column of this type could hold the value at all."""
     if sql_type in INT_LIMITS:
         return isinstance(value, int) and -INT_LIMITS[sql_type] <= value < INT_LIMITS[sql_type]
     return True

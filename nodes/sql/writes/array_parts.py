@@ -1,7 +1,4 @@
-"""Arrays with other elements and slices assigned.
-
-An array counts from 1, so an assignment that would make one that does not is refused by name.
-"""
+"""Arrays with other elements and slices assigned. One that would not count from 1 is refused by name."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +19,6 @@ TOO_SMALL = "source array too small"
 
 
 def bounded(items: Items) -> Items:
-    """The array. Raises 54000 for one that is too long."""
     look_over(items)
     refuse_array(items)
     return items
@@ -44,8 +40,6 @@ def _put(items: Items, first: int, new: Items, last: int) -> Items:
 
 
 def with_slice(*, has_first: bool, has_last: bool) -> Callable[..., Items]:
-    """The assignment of a slice, of which one bound, both or none are given."""
-
     def computed(_: Any, array: Callable[[], Any], *given: Callable[[], Any]) -> Items:
         *thunks, source = given
         items, bounds, new = array() or (), [thunk() for thunk in thunks], source()
@@ -71,7 +65,6 @@ def with_slice(*, has_first: bool, has_last: bool) -> Callable[..., Items]:
 
 
 def _refuse_bounds(items: Items, first: int, last: int, length: int) -> None:
-    """Refuses a slice that PostgreSQL refuses, too, where its source has this length."""
     size = last - first + 1
     if items and size < 1:
         raise SqlError(SUBSCRIPT_ERROR, BACKWARDS)

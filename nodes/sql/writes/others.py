@@ -1,8 +1,5 @@
-"""The tables beside the one that a statement writes: FROM of UPDATE, USING of DELETE and MERGE. Pure.
-
-Names are PostgreSQL's to understand. What is worked out here is which columns of these tables RETURNING names, since a
-row is given to it with these alone; too many of them do no harm.
-"""
+"""The tables beside the one that a statement writes: FROM of UPDATE, USING of DELETE and MERGE. Pure. Here is worked
+out which columns of these tables RETURNING names; too many of them do no harm."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,8 +22,6 @@ Shown = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Items of a FROM, with the columns of each relation in it."""
-
     items: Sequence[Node]
     columns: Mapping[str, Sequence[Output]]
 
@@ -38,14 +33,11 @@ class Others:
         return found
 
     def star_of(self, alias: str) -> Shown:
-        """The columns that alias.* stands for."""
         return [(alias, output.name) for output in self.columns[alias]]
 
     def _seen(self) -> tuple[Shown, Shown, bool]:
-        """The columns that * stands for, those that a name alone does not mean, and whether two sides make one.
-
-        A join makes one of columns that it has by USING or NATURAL.
-        """
+        """The columns that * stands for, those that a name alone does not mean, and whether two sides make one, by
+        USING or NATURAL."""
         relations, hidden, is_full = iter(self.columns), Shown(), False
 
         def seen(item: Node) -> Shown:
@@ -128,7 +120,6 @@ def named_in(nodes: Sequence[Node], relation: str, columns: Collection[str]) -> 
 
 
 def qualified_in(nodes: Sequence[Node], relation: str) -> set[str]:
-    """The columns that expressions name with the name of their relation."""
     refs = (one for node in nodes for one in nodes_in(node) if one.DESCRIPTOR.name == "ColumnRef")
     named = ([part.string.sval for part in one.fields if part.WhichOneof("node") == "string"] for one in refs)
     return {parts[-1] for parts in named if parts[-2:-1] == [relation]}

@@ -1,13 +1,9 @@
 """Rules that a row must satisfy before it is written: NOT NULL and CHECK, from write-only on.
 
-A constraint on its way in is enforced before anybody relies on it, and one on its way out until nobody does
-(protocol.md, section 3). So the user is told its state: the row that is refused may stand beside older ones like it.
-
-    insert, update   the whole new row is looked at: NULLs first, in the order of the columns, then the checks by name
-    delete           nothing to look at: no constraint here spans two rows
-
-Expressions are computed by `expressions.rows`, as for fills, audits and the lab; of what is not local there the
-answers of PostgreSQL are taken, and `Unanswered` is raised where one is lacking.
+A constraint on its way in is enforced before anything relies on it, and one on its way out until nothing does
+(protocol.md, section 3). So a refusal names its state: the refused row may stand beside older ones like it. NULLs come
+first, in the order of the columns, then the checks by name. `Unanswered` is raised where PostgreSQL's answer is
+lacking.
 """
 
 from collections.abc import Mapping
@@ -32,10 +28,8 @@ Values = Mapping[ColumnId, PyValue]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The constraints of one version of a table, ready to be looked at row by row.
-
-    `reads` are the columns that a row must come with: the public ones, and those that a constraint reads.
-    """
+    """The constraints of one version of a table. `reads` are the columns that a row must come with: the public ones,
+    and those that a constraint reads."""
 
     descriptor: Descriptor
     required: tuple[tuple[Column, Constraint | None], ...]
@@ -61,7 +55,6 @@ class Rules:
 
 
 def rules_of(descriptor: Descriptor) -> Rules:
-    """Rules for rows that are written under this version."""
     moving = {
         column_id: constraint
         for constraint in descriptor.constraints

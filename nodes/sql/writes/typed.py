@@ -1,10 +1,5 @@
-"""SQL around what a user's text computes: values as a column takes them, and rows that a node has, as a table. Pure.
-
-    b + 1                 ->  (b + 1)::integer                       an assignment; varchar(3) refuses what is longer
-    rows (7, 'x') of t    ->  unnest($2::bytea[], $3::bytea[])       each value in the bytes of its pair
-
-No value passes through a text, so none depends on a client's settings.
-"""
+"""SQL around what a user's text computes: values as a column takes them, and rows that a node has, as a table. Pure. No
+value passes through a text, so none depends on a client's settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +21,6 @@ CUT = {SqlType.VARCHAR: "pg_catalog.varchar", SqlType.CHAR: "pg_catalog.bpchar"}
 
 
 def assigned(pieces: Sequence[Piece], column: Column) -> Pieces:
-    """A value as an assignment to this column casts it."""
     length, cut = column.length, CUT.get(column.type)
     if length is not None and cut is not None:
         modifier = modifier_of_length(OF_SQL_TYPE[column.type], length)
@@ -39,16 +33,13 @@ def assigned(pieces: Sequence[Piece], column: Column) -> Pieces:
 
 
 def shown(pieces: Sequence[Piece], of: Type) -> Pieces:
-    """A value as its result has it."""
     return ("(", *pieces, f")::{of.name if of.sql_type is None else of.sql_type.value}")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A column that a node gives: by the relation that the user's text calls it by, its name and its type.
-
-    `number` is where its value is found in a row of the node's.
-    """
+    """A column that a node gives, by its relation in the user's text, its name and type. `number`: where its value is
+    found in a row of the node's."""
 
     relation: str
     name: str
@@ -58,11 +49,9 @@ class Given:
 
     @classmethod
     def of(cls, relation: str, column: Column, number: ColumnId | None = None) -> "Given":
-        """A column of the written table."""
         return cls(relation, column.name, column.type, number or column.id, column.length)
 
     def decoded(self, data: str) -> str:
-        """Its value from the bytes of a pair."""
         column = Column(ColumnId(1), self.name, self.type)
         return padded(replace(column, length=self.length), decode_sql(column, data))
 
