@@ -8,17 +8,17 @@ from django.db.models import Q
 class Question(models.Model):
     owner = models.CharField(max_length=80)
     key = models.CharField(max_length=64, db_index=True)
-    """What is asked, under which rules: equal questions have one answer."""
+    """The question and the rules: equal questions have one answer."""
 
     asked = models.JSONField()
     asked_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
-    """The last time that the worker was sent word of it."""
+    """The last message to the worker."""
 
     begun_at = models.DateTimeField(null=True)
     beginnings = models.PositiveSmallIntegerField(default=0, db_default=0)
     looked_at = models.DateTimeField(null=True)
-    """The last time the search gave a sign of life."""
+    """The last sign of life of the search."""
 
     progress = models.JSONField(null=True)
     is_stopped = models.BooleanField(default=False)
@@ -208,10 +208,10 @@ class Replay(models.Model):
 
     table = models.TextField(default="")
     outcome = models.JSONField(null=True)
-    """What both verdicts are, or why it came to none."""
+    """Both verdicts, or why it has none."""
 
     away = models.JSONField(default=list)
-    """[command, node] for each node that it has taken away: what brings it back (`lab.live.absent_nodes`)."""
+    """[command, node] for each node that it has taken away: the command brings it back (`lab.live.absent_nodes`)."""
 
     class Meta:
         constraints = (

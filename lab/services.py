@@ -1,7 +1,5 @@
 """The queue of questions to the explorer, answered one after the other by the lab's worker.
 
-    page ──ask──► Question ──task──► worker: begin_next, report .. report, finish ──► Question ──► page
-
 The next question is that of the person served longest ago. A person has one open question: a new one stops the earlier.
 Answers are stored by question and rules; an equal question has it at once, unless it was unknown, or shares the running
 search, which ends when no question waits for it.
@@ -38,15 +36,15 @@ from lab.sessions import session
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
 PLACES = (*session.PLACES, "lab/questions", "lab/exercises", "lab/ladders")
-"""The code that finds an answer: the rules of sessions, where a search begins, what it looks for. When it changes, what
-it found says nothing any more."""
+"""The code that finds an answer: rules of sessions, places where a search begins, goals. Its change invalidates
+answers."""
 
 AFTER_PROOFS = 9
-"""Of 0 to 9 the last, as Redis has it: who submits a change waits for its proof for two seconds, a class can wait."""
+"""Of 0 to 9 the last, as Redis has it: submitting a change waits for its proof for two seconds, a class can wait."""
 
 KEPT_MAX = 2_000
 LOST_S = 30.0
-"""A search that has given no sign of life for so long has ended with its process; the question waits again."""
+"""A search without a sign of life for so long has ended with its process; the question waits again."""
 
 AGAIN_S, AGAIN_S_EACH, AGAIN_S_MAX = 0.4, 0.1, 3.0
 """A page that waits looks after the first of these, later by the second for each question before its own."""
@@ -56,7 +54,7 @@ SEND_EVERY_S = 5.0
 was lost, or there is no worker."""
 
 PREPARED = "prepared"
-"""The owner of answers that were worked out before anybody asked: they are kept as long as the rules are the same."""
+"""The owner of answers worked out beforehand: they are kept as long as the rules are the same."""
 
 DESIGN = "design"
 """The mark of an order that is the answer to a task: only the task's page shows what is found, once it is stored."""
@@ -67,7 +65,6 @@ Json = dict[str, Any]
 
 
 def ask_kind(owner: str, kind: str, asked: Any) -> Question:
-    """Asks a question of a kind of `lab.answerers`."""
     return _ask(owner, {kind: asked})
 
 
@@ -76,7 +73,6 @@ def ask(owner: str, question: search.Question) -> Question:
 
 
 def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
-    """Asks for the judgement of a design. Raises `lab.exercises.designs.Malformed`."""
     return _ask(owner, _body_of(task, lines))
 
 
@@ -92,7 +88,6 @@ def ask_order(owner: str, order: Order) -> Question:
 
 
 def kept_order(order: Order) -> verdict.Answered | None:
-    """The stored answer to an order."""
     found = _known(_key_of({"order": order.to_json()}))
     return None if found is None or "runs" not in found else verdict.answered_from_json(found)
 
@@ -209,7 +204,6 @@ def report(question: Question, progress: Progress) -> bool:
 
 
 def finish(question: Question, answer: Json) -> None:
-    """Stores the answer, for all that share the search."""
     Question.objects.filter(Q(pk=question.pk) | Q(pk__in=_sharing(question))).update(answer=answer)
 
 

@@ -1,8 +1,6 @@
 """Proofs of plans, and answers to questions: one at a time, in a process of their own, so that no change waits for one.
-
 A proof is "unknown" after two seconds (`changes.proofs`); the search goes on for a while, and its page shows the answer
-later. The tasks' own limits are for shortening a counterexample.
-"""
+later. The tasks' own limits are for shortening a counterexample."""
 
 import logging
 import os
@@ -67,13 +65,11 @@ def drop_old_sandboxes() -> None:
 
 @shared_task
 def end_lost_replays() -> None:
-    """Ends replays whose worker has died."""
     replays.end_lost()
 
 
 @shared_task
 def note_who_holds() -> None:
-    """Notes the owners of open transactions that block changes of sandboxes."""
     holding.note_who_holds()
 
 

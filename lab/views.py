@@ -102,7 +102,7 @@ def _of_link(request: HttpRequest) -> dict[str, Any]:
 
 
 def _answered(work: Callable[[], dict[str, Any]]) -> JsonResponse:
-    """A mistake of the request is answered in words, with 400."""
+    """Answers a mistake of the request in words, with 400."""
     try:
         return JsonResponse(work())
     except (BadRequest, BadSession) as problem:

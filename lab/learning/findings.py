@@ -1,5 +1,4 @@
-"""Findings of a grade, as stored with the attempt, so that a page that is opened again shows them without grading
-again."""
+"""Findings of a grade, stored with the attempt, so that a page opened again shows them without grading again."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -113,7 +113,6 @@ def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
 
 
 def number_words(task: Predict, number: str) -> str:
-    """A number with the unit that its question asks for."""
     if task.asks.startswith("seconds"):
         return _("{n} s").format(n=number)
     return (

@@ -1,8 +1,6 @@
-"""A learner: a person with an account, a visitor known to their browser's session, or a member of a course.
-
-A visitor gets a name when there is something to store. It is in the session's data, not its key, which changes at
-sign-in. A member's work belongs to the course: it is separate from their own, and deleted with the course.
-"""
+"""A learner: a person with an account, a visitor known to their browser's session, or a member of a course, whose work
+is deleted with it. A visitor gets a name when there is something to store: in the session's data, not its key, which
+changes at sign-in."""
 
 import uuid
 from collections.abc import MutableMapping
@@ -13,7 +11,7 @@ VISITOR = "lab_visitor"
 """The key of a visitor's name in the data of a browser's session."""
 
 VISITORS = "visitor:"
-"""The beginning of each visitor's owner: anybody can have as many as they like, so together they count as one."""
+"""The beginning of each visitor's owner: visitors together count as one, since anyone can have as many as they like."""
 
 MEMBER = "lab_member"
 """The key of the membership with which a browser works in a course."""
@@ -41,7 +39,6 @@ class Learner:
         return f"{VISITORS}{self.visitor}" if self.visitor else ""
 
     def rows(self) -> dict[str, Any]:
-        """The fields of rows that are this learner's."""
         return {"user_id": self.user_id, "visitor": self.visitor, "member_id": self.member_id}
 
 

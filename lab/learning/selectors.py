@@ -1,4 +1,4 @@
-"""Reads only: how far a learner is."""
+"""Reads how far a learner is."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,6 @@ from lab.learning.learner import Learner
 from lab.models import Attempt, Progress
 
 Tasks = Mapping[str, Progress]
-"""A learner's rows of one chapter, by the ids of their screens."""
 
 
 def progress_in(learner: Learner, chapter: Chapter) -> Tasks:
@@ -17,7 +16,6 @@ def progress_in(learner: Learner, chapter: Chapter) -> Tasks:
 
 
 def progress_everywhere(learner: Learner) -> Mapping[str, Tasks]:
-    """By the chapter's id."""
     found: dict[str, dict[str, Progress]] = {}
     if not learner.is_nobody:
         for row in Progress.objects.filter(**learner.rows()):

@@ -1,7 +1,5 @@
-"""Grades and stores answers, gives hints and solutions; at sign-in a visitor's progress becomes the person's.
-
-answer ──grade──► Attempt stored ──commit──► Grade: only now the solution may leave the server
-"""
+"""Grades and stores answers, gives hints and solutions; at sign-in a visitor's progress becomes the person's. An
+attempt is committed before the grade, and so the solution, may leave the server."""
 
 import logging
 from datetime import timedelta
@@ -77,7 +75,6 @@ def take_hint(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
 
 
 def show_solution(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
-    """The solution on demand, which marks the task."""
     with transaction.atomic():
         progress = _locked(learner, chapter, screen)
         progress.shown_at = progress.shown_at or now()
@@ -97,7 +94,6 @@ def take_over(user_id: int, session: Any) -> int:
 
 
 def _take_over(progress: Progress, user_id: int) -> None:
-    """Moves one task to a person, or into their own: passed once is passed."""
     own = _own(user_id, progress)
     if own is None:
         try:
@@ -147,11 +143,9 @@ def _keep_bounded(progress: Progress) -> None:
 
 
 def _forget_visitors(visitor: str, row: int) -> None:
-    """Bounds the rows of one visitor, the oldest first, and now and then those of all.
-
-    Rows of ended browser sessions go. Then the visitors with the fewest tasks, the newest but this one first, so that a
-    flood of new visitors displaces itself.
-    """
+    """Bounds the rows of one visitor, the oldest first, and now and then those of all: rows of ended browser sessions
+    first, then visitors with the fewest tasks, the newest but this one first, so that a flood of new visitors displaces
+    itself."""
     mine = Progress.objects.filter(visitor=visitor).order_by("-pk").values("pk")
     Progress.objects.filter(pk__in=mine[VISITOR_ROWS_MAX:]).delete()
     if row % LOOKED_AT_EVERY:

@@ -53,14 +53,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A screen of a chapter, and its learner."""
-
     book: Book
     chapter: Chapter
     at: int
     learner: Learner
     course: Course | None
-    """The course in which they work, if in any."""
 
     rows: selectors.Tasks
 
@@ -86,7 +83,6 @@ class Place:
 
 
 def listed(request: HttpRequest) -> list[dict[str, Any]]:
-    """All chapters with this learner's progress."""
     everything = selectors.progress_everywhere(learner_of(request))
     return [described(book, everything.get(book.folder, {})) for book in every_chapter()]
 

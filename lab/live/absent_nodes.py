@@ -1,9 +1,6 @@
-"""Nodes that a replay kills, freezes or drains, by the product's own commands, and how they come back.
-
-What brings a node back is stored before it goes, and forgotten once it is done or refused: a node that is back already,
-or that an operator had taken away before, is left as it is. What could not be reached stays, and the timetable tries
-again (`replays.end_lost`), also after a worker that died.
-"""
+"""Nodes that a replay kills, freezes or drains, by the product's own commands, and how they come back. The command that
+brings a node back is stored before it leaves, and forgotten once done or refused, so a node that an operator took away
+stays as it is. Those that could not be reached are tried again by the timetable (`replays.end_lost`)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""One replay on live nodes: its actions in order, then the audit's verdict beside the model's.
+"""One replay on live nodes: its actions in order on a sandbox, then the audit's verdict beside the model's.
 
-    sandbox made ─► actions: SQL through nodes, versions past the rules, or a real change ─► audit ─► sandbox kept
-
-A node that is sent no news may learn too early of a version, as it renews, and transactions may fail to serialize: then
-all is done again on a new sandbox, a few times. The last one is kept for a look, until the next replay of this person
-or the timetable drops it. Everything else ends with the replay: transactions are rolled back, news is
-spread, connections are closed, and nothing runs longer than `SECONDS_MAX`.
+A node that is sent no news may still get a version too early, as it renews, and transactions may fail to serialize:
+then all is done again on a new sandbox, a few times. The last one is kept until the next replay of this person, or the
+timetable, drops it. All else ends with the replay: transactions are rolled back, news is spread, connections are
+closed, and nothing runs longer than `SECONDS_MAX`.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ log = logging.getLogger(__name__)
 ATTEMPTS_MAX = 5
 CONNECT_S, USE_S, LOOK_S = 5, 5.0, 0.02
 WAIT_MS = 5_000
-"""Of a statement. A node takes a row when it writes it, a model at its commit, so a statement may wait here for a
+"""Of a statement. A node locks a row when it writes it, a model at its commit, so a statement may wait here for a
 transaction of the same session, which would only end after it."""
 
 NAMED_MAX = 20
@@ -175,7 +173,6 @@ class Attempt:
         self.timer.start()
 
     def run(self) -> None:
-        """Raises `TooEarly`, `Unable`, `psycopg.Error`."""
         self._cast_nodes()
         self.began_at = database_clock_s()
         began, times = time.monotonic(), list[float]()
@@ -212,8 +209,7 @@ class Attempt:
         return True
 
     def close(self) -> None:
-        """End all transactions that are open: those that have not committed are rolled back. News is spread, nodes come
-        back."""
+        """Rolls back all open transactions. News is spread, nodes come back."""
         self.timer.cancel()
         try:
             for opened in self.transactions.values():
@@ -299,7 +295,7 @@ class Attempt:
         self.change = changes.submit(statement, who=self.replay.owner)
 
     def _await_version(self, version: int) -> None:
-        """Whoever else still uses an older version is waited for, as long as the replay may last."""
+        """Waits for other users of an older version, as long as the replay may last."""
         assert self.change is not None
         while (newest := self._newest()) < version:
             self._check_time()
@@ -335,7 +331,7 @@ class Attempt:
             self.otherwise.append(f"the change {'waited' if found else 'did not wait'} for {node}")
 
     def _check_not_cancelled(self) -> None:
-        """Somebody may cancel it meanwhile: then no verdict says anything."""
+        """A person may have cancelled it: then no verdict says anything."""
         assert self.change is not None
         self.change.refresh_from_db()
         if self.change.status == Status.CANCELLED:
@@ -366,7 +362,6 @@ class Attempt:
                 time.sleep(5 * LOOK_S)
 
     def _await_end_of_lease(self, node: str) -> None:
-        """By the database's clock, which all leases go by."""
         live = Lease.objects.filter(table_id=self.base.table_id, node=node, expires_at__gt=Now())
         while live.exists():
             self._check_time()
@@ -387,7 +382,6 @@ class Attempt:
             self.otherwise.append(f"a commit was {'refused' if was_refused else 'accepted'}")
 
     def _there(self, version: int) -> int:
-        """The sandbox's version that stands for one of the model."""
         return self.base.version + version - self.ahead
 
     def _sql(self, statement: str) -> sql.Composed:

@@ -1,13 +1,6 @@
-"""Feats of a person on the real cluster: predicates over replays, changes, audits and the story.
-
-Only this person's own acts count, on sandboxes of their own, dropped ones included:
-
-replays       they asked for, on which model and cluster agree
-changes       they submitted, on a sandbox that bears their name
-held-back     a change waited for a session in which they themselves had left a transaction open (`lab.live.holding`)
-killed        a change waited for the very node that they had killed, until its lease was over and it was still down
-thawed        a change passed by the very node that they had frozen; they thawed it, and the audit then found nothing
-"""
+"""Feats of a person on the real cluster: predicates over replays, changes, audits and the story. Only this person's own
+acts count, on sandboxes of their own, dropped ones included. A change must have waited for the very node that they
+killed until its lease was over and it was still down; after a thaw the audit must find nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +22,7 @@ from lab.replays.feats import Feat
 from spark_tasks.models import AuditJob, Kind, ReorgPulse
 
 ENDS_OF = {"process killed": ("process restarted", "process started"), "process frozen": ("process thawed",)}
-"""The events with which a node that was killed, or frozen, is back."""
+"""The events after which a killed or frozen node is back."""
 
 
 def has_done(who: str, feat: Feat) -> bool:
@@ -56,13 +49,11 @@ def _has_replayed(who: str, feat: Feat) -> bool:
 
 
 def _changes(who: str) -> list[Change]:
-    """The changes of this person on sandboxes of their own."""
     own = Table.objects.filter(sandbox_of=who).values_list("id", flat=True)
     return list(Change.objects.filter(who=who, table_id__in=list(own)))
 
 
 def _new_indexes(change: Change) -> list[Index]:
-    """The indexes that a change adds to a table that was there."""
     plan = plan_from_json(change.plan)
     if plan.base is None or plan.result is None:
         return []
@@ -129,7 +120,6 @@ class _Away:
 
 
 def _away(who: str, kind: str) -> Iterator[_Away]:
-    """The nodes that this person killed, or froze."""
     for event in StoryEvent.objects.filter(stream=CLUSTER, kind=kind, payload__who=who):
         node = event.payload["process"]
         later = StoryEvent.objects.filter(stream=CLUSTER, kind__in=ENDS_OF[kind], seq__gt=event.seq)

@@ -1,8 +1,6 @@
-"""Notes in the story who holds a change of a sandbox back: the change's steps know nodes only, not people.
-
-A node reports once a second whose transactions use which version (`leases.holders`); that is forgotten when they end.
-So while a change of a sandbox waits, the timetable looks, and notes each person once.
-"""
+"""Notes people who block a change of a sandbox in the story, each once: the change's steps know nodes only. A node's
+report of its transactions (`leases.holders`) is forgotten when they end, so the timetable looks while a change
+waits."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ def note_who_holds() -> int:
 
 
 def _note(change: Change) -> int:
-    """The sessions on a version that is not the newest: on the newest nobody is in the way (L7, L9)."""
+    """The sessions on a version that is not the newest: those on the newest block nothing (L7, L9)."""
     known = {
         (payload["who"], payload["node"])
         for payload in StoryEvent.objects.filter(stream=change_stream(change.pk), kind=HELD_BACK).values_list(

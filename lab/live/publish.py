@@ -1,11 +1,7 @@
-"""Publishes a version of a sandbox past L7 and the fence. No other code of the product may skip these rules.
-
-    changes.driver.publish   every table: waits for who uses the last version but one, then shuts the door behind it
-    lab_publish, from here   sandboxes: waits for nobody, and leaves the door open
-
-The database decides on which tables (lab/migrations/lab_publish.sql); here nothing is checked again. No news of the
-version is sent (L6): a node hears of it with its next heartbeat, or, where that is withheld, as it renews its lease.
-"""
+"""Publishes a version of a sandbox past L7 and the fence. No other code of the product may skip these rules: it waits
+for no user of an older version, and leaves the fence open. The database decides on which tables
+(lab/migrations/lab_publish.sql). No news is sent (L6): a node gets the version with its next heartbeat, or, where that
+is withheld, as it renews its lease."""
 
 from __future__ import annotations
 

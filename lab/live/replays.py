@@ -1,9 +1,5 @@
-"""Replays: asked for by a person with an account, one at a time for each, a few for the cluster.
-
-    asked ──task──► begun: an action after the other ──► ended: both verdicts, or why there are none
-
-A replay whose worker dies is ended by the timetable, and its sandbox is dropped as every other one is.
-"""
+"""Replays: asked for by a person with an account, one at a time for each, a few for the cluster. A replay whose worker
+dies is ended by the timetable, and its sandbox is dropped as every other one is."""
 
 from __future__ import annotations
 
@@ -75,10 +71,8 @@ def ready(session: Session) -> Script:
 
 
 def ask(owner: str, session: Session, *, may_harm: bool) -> Replay:
-    """A replay of a session, sent to a worker. `may_harm`: they may kill and freeze nodes.
-
-    Raises `Busy`, `MayNotHarm`, `NotReplayable`, `BadSession`. One that harms nodes has the cluster for itself.
-    """
+    """A replay of a session, sent to a worker. `may_harm`: they may kill and freeze nodes; such a replay has the
+    cluster for itself. Raises `Busy`, `MayNotHarm`, `NotReplayable`, `BadSession`."""
     script = ready(session)
     if script.harms and not may_harm:
         raise MayNotHarm
@@ -117,28 +111,26 @@ def _send(pk: int) -> None:
 
 
 def begin(pk: int) -> Replay | None:
-    """The replay, when nobody else has begun it."""
     if not Replay.objects.filter(pk=pk, begun_at__isnull=True, ended_at__isnull=True).update(begun_at=now()):
         return None
     return Replay.objects.get(pk=pk)
 
 
 def note(pk: int, what: str, **values: Any) -> None:
-    """Note the progress, for whoever watches."""
+    """Notes the progress, for open pages."""
     with transaction.atomic():
         Replay.objects.filter(pk=pk).update(**values)
         append_event("replay step", f"replay {pk}", {"what": what}, [stream_of(pk)])
 
 
 def end(pk: int, outcome: dict[str, Any]) -> None:
-    """Its end; one that has ended stays as it is."""
     with transaction.atomic():
         if Replay.objects.filter(pk=pk, ended_at__isnull=True).update(ended_at=now(), outcome=outcome):
             append_event("replay step", f"replay {pk}", {"what": "It has ended"}, [stream_of(pk)])
 
 
 def end_lost() -> None:
-    """End replays that nobody carries out any more, and bring back the nodes that any of those that ended left away."""
+    """Ends replays without a worker, and brings back the nodes that ended ones left away."""
     never = Q(begun_at__isnull=True, asked_at__lt=now() - BEGUN_WITHIN)
     for replay in Replay.objects.filter(never | Q(begun_at__lt=now() - LOST_AFTER), ended_at__isnull=True):
         end(replay.pk, {"result": "unable", "why": "lost"})

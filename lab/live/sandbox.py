@@ -1,10 +1,6 @@
-"""Sandbox tables: on them, and on no other, the lab may break the rules of the protocol on the real cluster.
-
-made      CREATE TABLE as any change, its row marked with its owner; at most a few for each person
-marked    for ever: the database refuses to give, take or change the mark (catalog/migrations/sandbox.sql)
-alone     no foreign key leads from or to it
-dropped   DROP TABLE as any change: by its owner, or by the timetable after an hour
-"""
+"""Sandbox tables: on them, and on no other, the lab may break the rules of the protocol on the real cluster. The
+database refuses to give or change the mark of a table (catalog/migrations/sandbox.sql), and no foreign key leads from
+or to it. Each person has at most a few; the owner, or after an hour the timetable, drops it as any change."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ COLUMNS = "id bigint PRIMARY KEY, a bigint"
 """The table of all lessons: t (id, a)."""
 
 TIMETABLE = "the timetable"
-"""Who drops sandboxes that are over; nobody's name, since it has a space."""
+"""The name that drops expired sandboxes; no person has it, since it has a space."""
 
 
 class NoSuchSandbox(changes.ChangeError):
@@ -98,7 +94,6 @@ def _drop(table: Table, who: str) -> Change:
 
 
 def wait(change: Change, *, seconds: float) -> Change:
-    """The change when it has ended, or after so long."""
     for event in notices.follow(change.pk, until=time.monotonic() + seconds):
         log.debug("change %s: %s", change.pk, event["sentence"])
     change.refresh_from_db()
@@ -106,7 +101,6 @@ def wait(change: Change, *, seconds: float) -> Change:
 
 
 def _dropping(table: Table) -> Change | None:
-    """The open change that drops the table."""
     dropping = (
         change for change in selectors.open_changes(table.pk) if selectors.execution_of(change).plan.drops_table
     )

@@ -1,4 +1,5 @@
-"""Commands to the processes of nodes, for replays: whoever has a supervisor registers it, since the lab is below it."""
+"""Commands to the processes of nodes, for replays: a package with a supervisor registers it, since the lab is below
+it."""
 
 from collections.abc import Callable
 
@@ -17,12 +18,10 @@ class NotReached(Exception):
 
 
 def controlled_by(control: Control) -> None:
-    """From now on processes are killed, frozen and brought back in this way."""
     _controls[:] = [control]
 
 
 def send(command: str, name: str, *, who: str) -> None:
-    """Raises `NotControlled`, `NotReached`."""
     if not _controls:
         raise NotControlled("the processes of this cluster have no supervisor")
     _controls[0](command, name, who)

@@ -1,6 +1,4 @@
-"""With your own tables: a DDL statement of somebody's own, what to leave out of its plan, and what happens then.
-
-    DDL ──> planner ──> plan ──> cases: a model, what may be left out, names ──> session ──> explorer
+"""With your own tables: a DDL statement of one's own, what to leave out of its plan, and what happens then.
 
 statements  the statements of a text, each with the plan of the product's own planner
 cases       the parts of a plan as models, and what may be left out of each
@@ -9,6 +7,6 @@ naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
 sessions_of_changes  a change that waits or has failed, as a session on its own plan
 findings    the explorer's answer told in these names
-allowance   how much planning a visitor may have done
+allowance   the planning time that a visitor may use
 counterexample  that of a plan's proof, as a session with these names
 """

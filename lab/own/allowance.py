@@ -1,7 +1,5 @@
-"""Planning time that each visitor may take, as a bucket that refills: 10 s of a processor at once, then a tenth of one.
-
-The process that serves all pages plans statements of visitors without an account: one visitor must not keep it busy.
-"""
+"""Planning time that each visitor may take, as a token bucket: 10 s of a processor at once, then a tenth of one. The
+process that serves all pages plans statements of visitors without an account."""
 
 import math
 from collections import OrderedDict
@@ -12,7 +10,7 @@ PLANNING_S_MAX = 10.0
 SHARE = 0.1
 """Seconds of a processor that come back with each second."""
 MORE_S = 0.1
-"""What is there again after the wait that a refusal names: enough for a page."""
+"""Room after the wait that a refusal names: enough for a page."""
 VISITORS_MAX = 10_000
 
 
@@ -32,7 +30,6 @@ class Allowances:
     """Seconds used, as of a moment."""
 
     def check(self, visitor: str, now: float) -> None:
-        """Raises `PlanningTimeUsed`."""
         over_s = self.used_s(visitor, now) - PLANNING_S_MAX
         if over_s >= 0:
             raise PlanningTimeUsed(math.ceil((over_s + MORE_S) / SHARE))

@@ -1,7 +1,5 @@
-"""The parts of a plan as cases: each a model of the explorer, the states and rules that may be left out, and its names.
-
-ADD COLUMN gate, CREATE INDEX by_dest       two cases: no common column, no common rule
-"""
+"""The parts of a plan as cases: each a model of the explorer, the states and rules that may be left out, and its
+names."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,8 +79,6 @@ def _with_versions(model: Model, kept: Sequence[int]) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """All cases of a plan, and why other parts have no model."""
-
     cases: tuple[Case, ...]
     without_model: tuple[Text, ...] = ()
 
@@ -129,7 +125,6 @@ def _stage_text(model: Model, stage: Stage, at: int) -> Text:
 
 
 def states_of(model: Model) -> tuple[tuple[Text, ...], ...]:
-    """The states of a model's elements version by version; a foreign key has one in both its tables."""
     elements = len(own_names(model))
     return tuple(tuple(STATES[state] for state in stage[:elements]) for stage in model.stages)
 

@@ -1,5 +1,4 @@
-"""Two example literals for columns: one that a condition accepts or a default gives, and one that the condition
-refuses."""
+"""Two example literals for columns: one that a condition accepts or a default gives, and one that it refuses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,10 +43,8 @@ Row = dict[ColumnId, Value]
 
 
 def examples(table: Descriptor, columns: Sequence[ColumnId], condition: str = "") -> tuple[str, ...]:
-    """Two different literals for `columns`, several of them in parentheses; empty if none were found.
-
-    `condition` is an expression as descriptors keep it, of no other columns than these.
-    """
+    """Two different literals for `columns`, several of them in parentheses; empty if none were found. `condition` is an
+    expression as descriptors keep it, of no other columns than these."""
     read = columns_of(condition) if condition else frozenset()
     if not columns or not read <= set(columns) or len(condition) > CONDITION_CHARACTERS_MAX:
         return ()

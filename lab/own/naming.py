@@ -1,9 +1,5 @@
-"""A model's names in the schema of its plan: table, column, moving elements, and two values.
-
-    index flights_by_dest ON flights (dest)     t: flights   id: flight   a: dest   by_a: flights_by_dest   1: 'x'
-
-If an element is made of several columns, the model's one column stands for all: a is (dest, carrier).
-"""
+"""A model's names in the schema of its plan: table, column, moving elements, and two values. If an element is made of
+several columns, the model's one column stands for all: a is (dest, carrier)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

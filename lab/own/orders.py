@@ -1,5 +1,4 @@
-"""A case of a plan as an order of tiles: absent · delete-only · fill · .. Tiles are states of one element and its
-work."""
+"""A case of a plan as an order of tiles: states of one element and its work."""
 
 from collections.abc import Iterator
 

@@ -1,11 +1,6 @@
-"""From a change of the cluster that waits or has failed, to a session on the change's own plan in that state.
-
-    change 12, publish of v9: n3 leases v7, with a transaction open       as it is on the cluster
-    flights, v7 .. v9; n3 begins a transaction, n2 leases v8              the session on its own plan
-
-Names, versions and the blocking node are the cluster's (`lab.sessions.names`). None if a plan has no model whose
-versions are the plan's, one for one.
-"""
+"""From a change of the cluster that waits or has failed, to a session on the change's own plan in that state. Names,
+versions and the blocking node are the cluster's (`lab.sessions.names`). None if a plan has no model whose versions are
+the plan's, one for one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +22,7 @@ from lab.sessions.setups import setup_named
 
 NODES = 2
 HOLDER, OTHER = "n1", "n2"
-"""The model's node that holds a change back, and the one that does not."""
+"""The model's node that blocks a change, and the other one."""
 
 VERIFY: Step = ("verify",)
 BAD_ROWS: Sequence[tuple[Statement, ...]] = (
@@ -88,8 +83,6 @@ def _parts(plan: Plan) -> Iterator[tuple[Part, int]]:
 
 
 class _Walk:
-    """Steps of a session, taken one after the other on the model of a part."""
-
     def __init__(self, part: Part, names: Names, chapter: str, first: int) -> None:
         self.names, self.first = names, first
         self.parameters = {"model": model_parameter(part.model), CHAPTER: chapter}

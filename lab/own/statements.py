@@ -79,7 +79,6 @@ def _plan(part: Part, there: CatalogView) -> Plan:
 
 
 def check_moves(plan: Plan) -> None:
-    """Raises `DdlError` for a plan of too many moves."""
     if len(plan.moves) > MOVES_MAX:
         message = f"this statement moves {len(plan.moves)} things; the lab takes at most {MOVES_MAX}"
         raise DdlError(TOO_LONG, message, position=1, hint=LEAVE_OUT)

@@ -1,9 +1,9 @@
-"""The lab's pages: what a browser sends becomes a session, and what a session shows becomes JSON in the reader's words.
+"""The lab's pages: a browser's request becomes a session, and what it shows becomes JSON in the reader's words.
 
-admission who may do what in the lab
+admission permissions in the lab
 requests  a session out of a request's body, within bounds
-answers   what is answered for a session at a position
-questions what is asked of the explorer from the stage
+answers   the answer for a session at a position
+questions questions to the explorer from the stage
 first_minute  two clicks that make an orphan entry
 words     the words that stand on the stage
 own       DDL of one's own, what to leave out of its plan, and what happens then

@@ -1,10 +1,6 @@
-"""Admission to the lab, decided here and written down beside each address in `lab/urls.py` and `lab/pages/urls.py`.
-
-anybody    no guard: chapters, stage, explorer, tables of one's own, questions, handouts. Who has no account is a
-           visitor: progress is kept in the browser's session and taken over at sign-in, and all visitors together have
-           one turn in the queue of questions (`lab.services`)
-teachers   courses: who has not signed in is sent to do so, others may not
-"""
+"""Admission to the lab, noted beside each address in `lab/urls.py` and `lab/pages/urls.py`. Most pages have no guard: a
+visitor's progress is kept in the browser's session and taken over at sign-in, and all visitors together have one place
+in the queue of questions (`lab.services`). Courses are for teachers."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,8 +17,6 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def for_teachers(view: View[P]) -> View[P]:
-    """A view of a page for those who teach."""
-
     @wraps(view)
     def admitted(request: HttpRequest, *arguments: P.args, **named: P.kwargs) -> HttpResponse:
         if request.user.has_perm(MAY_TEACH):
@@ -35,7 +29,7 @@ def for_teachers(view: View[P]) -> View[P]:
 
 
 def for_teachers_open_page(view: View[P]) -> View[P]:
-    """A view of what an open page of theirs asks for: who may not see it any more loads that page again."""
+    """A view of what an open page of theirs asks for: a person who may not see it any more loads that page again."""
 
     @wraps(view)
     def admitted(request: HttpRequest, *arguments: P.args, **named: P.kwargs) -> HttpResponse:

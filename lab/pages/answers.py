@@ -40,7 +40,7 @@ def linked_answer(linked: LinkContents) -> dict[str, Any]:
 
 
 def without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
-    """The same, not saying which steps would change nothing: of a hidden step that is half of the answer."""
+    """Without the offers that change nothing: of a hidden step that is half of the answer."""
     offers = [offer | {"changes_nothing": False} for offer in answer["shown"]["offers"]]
     return answer | {"shown": answer["shown"] | {"offers": offers}}
 
@@ -76,7 +76,6 @@ def _link(session: Session, at: int) -> str:
 
 
 def described_setups() -> list[Mapping[str, Any]]:
-    """Every set-up as the chooser shows it."""
     say = speaker()
     return [to_json(setup, say) for setup in setups.every_setup().values()]
 

@@ -1,10 +1,5 @@
-"""The explorer's page: every built-in model, every rule, a model of one's own; each opens on the stage.
-
-an unsafe model    its shortest witness, at its end
-a proved one       its start, and the stage asks the explorer
-a rule             the models that are unsafe without it
-one's own          element, states, sizes and rules left out, checked before anything is opened
-"""
+"""The explorer's page: every built-in model, every rule, a model of one's own, checked before it is opened; each opens
+on the stage, an unsafe one at the end of its shortest witness, a proved one at its start."""
 
 from dataclasses import dataclass, field
 
@@ -58,8 +53,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A built-in model, and what it is."""
-
     variant: Variant
     title: str
     breaks: str
@@ -136,7 +129,7 @@ def without(request: HttpRequest, rule: str) -> HttpResponse:
 
 
 def opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedirect:
-    """The stage with a session; `asks`: it asks the explorer at once. Raises `BadSession` for one that cannot be."""
+    """The stage with a session; `asks`: it asks the explorer at once. Raises `BadSession`."""
     show(session, at)
     return HttpResponseRedirect(f"{reverse('stage')}?s={encode(session, at)}{'&ask=1' if asks else ''}")
 
@@ -163,7 +156,6 @@ def _described(form: Form) -> Session:
 
 
 def _by_section() -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-    """The unsafe models, and those that are proved, each by the section of the protocol they are of."""
     unsafe: dict[str, list[Row]] = {}
     safe: dict[str, list[Row]] = {}
     for variant in all_variants().values():
@@ -174,5 +166,4 @@ def _by_section() -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
 
 
 def _clauses(breaks: str) -> list[str]:
-    """The clauses of a text such as "C5 lost write"."""
     return [clause for clause in CLAUSES if clause in breaks]

@@ -33,7 +33,7 @@ def _json(linked: LinkContents) -> str:
 
 
 SCRIPTS = {MODEL: model_script.script_of, WORLD: world_script.script_of}
-"""The kinds of sessions that the language of golden scripts can tell."""
+"""The kinds of sessions that have a golden script."""
 
 
 def _script(linked: LinkContents) -> str:

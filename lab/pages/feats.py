@@ -15,7 +15,7 @@ from lab.replays.recorded import OF_FEATS
 from lab.sessions.session import encode
 
 MAY_REPLAY = "changes.add_change"
-"""A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
+"""A replay makes a table and publishes versions, so it takes the right to submit changes."""
 
 
 def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
 
 
 def _ran(request: HttpRequest, links: Mapping[str, str]) -> dict[str, int]:
-    """The newest replay of each link that came to a verdict, for whoever may see the cluster."""
+    """The newest replay of each link that came to a verdict, for readers who may see the cluster."""
     if not request.user.is_authenticated:
         return {}
     compared = Replay.objects.filter(link__in=links.values(), outcome__result="compared").order_by("pk")

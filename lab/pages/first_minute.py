@@ -1,11 +1,6 @@
-"""The first minute: two servers, one store, and the two clicks that make an orphan entry.
-
-    intro          n2 uses schema v2, in which there is an index; n1 still uses v1
-    click on n2    inserts row 1, and its entry
-    click on n1    deletes row 1; the entry stays
-
-The front page and the set-up `one-jump` have it. It is a run of the model as any other; only words are here.
-"""
+"""The first minute, on the front page and as set-up `one-jump`: n2 uses v2, which has an index, and inserts row 1 with
+its entry; n1 still uses v1 and deletes the row; the entry stays. It is a run of the model as any other; only words are
+here."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -46,7 +41,6 @@ def _run() -> tuple[str, tuple[Frame, ...], Probe]:
 
 
 def link() -> str:
-    """The link to the full stage, where the first minute begins."""
     session = new_session(SETUP)
     return encode(session, len(session.steps))
 

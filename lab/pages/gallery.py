@@ -138,7 +138,6 @@ FAMOUS = (
         missing=_("not in the old place"),
     ),
 )  # fmt: skip
-"""In the order of the front page."""
 
 
 def three_versions() -> Session:
@@ -154,7 +153,7 @@ def _session(anomaly: Anomaly) -> Session:
 
 @lru_cache(maxsize=1)
 def cards() -> tuple[Card, ...]:
-    """All of them. Each is replayed once for a process: what is drawn is what today's rules do."""
+    """All of them, replayed once for a process: today's rules decide what is drawn."""
     return tuple(_card(anomaly) for anomaly in FAMOUS)
 
 
@@ -166,7 +165,6 @@ def _card(anomaly: Anomaly) -> Card:
 
 
 def _rows(shown: SessionView) -> Iterator[Row]:
-    """The rows at the end, and holes where entries lead to none."""
     pairs = shown.cluster.present
     of_many = len({pair.table for pair in pairs}) > 1
     for table, row in sorted({(pair.table, pair.row) for pair in pairs}):

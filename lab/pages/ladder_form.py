@@ -1,10 +1,6 @@
-"""A design as a ladder: the tiles that its builder offers, and the run that answers it.
-
-plan        publish write-only · drain · delete ..     a tile for each line of a plan file
-states      public+delete-only ..                      a tile for each version; the first one is the ground
-ladder      delete-only · fill ..                      tiles of one element
-handbooks   both/messenger ..                          a tile for each handbook, between the first and the last
-"""
+"""A design as a ladder: the tiles that its builder offers, and the run that answers it. A tile is a line of a plan
+file, the states of a version (the first one is the ground), a tile of one element, or a handbook between the first and
+the last."""
 
 import re
 from collections import Counter
@@ -37,7 +33,7 @@ Tile = dict[str, Any]
 STATE_NAMES = tuple(sorted((state.value for state in State), key=len, reverse=True))
 PLAN_WORK = (*WORK, "drain", "close", "purge")
 SPARE = Counter({"drain": 1})
-"""Tiles that a plan may need once more than its solution does."""
+"""Tiles that a plan may need once more than its solution."""
 
 
 def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_passed: bool) -> Mapping[str, Any]:
@@ -147,7 +143,6 @@ def free_builder(element: str, ground: str, nodes: int) -> Mapping[str, Any]:
 
 
 def answer_of(played: Played) -> Mapping[str, Any]:
-    """A run as the component plays it."""
     return {
         "verdict": played.verdict,
         "states": played.states,
@@ -201,7 +196,6 @@ def _tile(value: str, words: Mapping[str, str], *, shown: str = "") -> Tile:
 
 
 def _in_words(text: str) -> str:
-    """A text with its states in the reader's language."""
     texts = {state.value: say(words) for state, words in STATES.items()}
     return re.sub("|".join(STATE_NAMES), lambda found: texts[found[0]], text).replace("+", " + ")
 
@@ -248,7 +242,6 @@ def _edition(value: str) -> Tile:
 
 
 def _plain(value: str, text: str) -> Tile:
-    """A tile that is no state and no work."""
     return {
         "value": value,
         "text": text,

@@ -17,7 +17,6 @@ STORES: Mapping[str, str | Promise] = {
     "child": _("Rows of child"),
     "parent": _("Rows of parent"),
 }
-"""The titles of the stores on the stage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,5 @@
-"""An order of tiles out of what a browser sends, and its answer in the reader's words.
-
-    {"element": "index", "ground": "absent", "tiles": ["write-only", "fill", "public"], "predicted": "none"}
-
-An answer that is kept comes at once; else the order waits in the queue of questions, and the page looks again.
-"""
+"""An order of tiles out of a request, and its answer in the reader's words. A stored answer comes at once; else the
+order waits in the queue of questions, and the page looks again."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -110,7 +106,6 @@ def _title(order: Order, found: Answered, run: Run | None) -> str:
 
 
 def _lines(found: Answered, run: Run | None, names: Names) -> list[str]:
-    """The lines under the title."""
     if found.verdict is Verdict.VIOLATED and run is not None:
         return [say(names.text(run.why))]
     if found.verdict is not Verdict.PROVED:
@@ -156,7 +151,6 @@ def link_of(session: Session) -> str:
 
 
 def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
-    """Frames in the reader's words."""
     worded = speaker()
 
     def whole(text: Text) -> str:

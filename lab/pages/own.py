@@ -1,14 +1,8 @@
-"""The page "with your own tables": DDL of one's own, the plan of it, what to leave out, and the explorer's answer.
+"""The page "with your own tables": DDL of one's own, its plan, what to leave out, and the explorer's answer.
 
-    /lab/own/             the text, and the plan of one of its statements
-    /lab/own/ask/         a case without what was ticked, as a question in the queue
-    /lab/own/answers/1/   its answer, in the names of the text
-
-Nothing of it is stored but the question. Who has signed in may also name the cluster's tables, of which only the
-descriptors are read, and come from a change: then the plan is the one that the change has.
-
-Anybody may come, so planning time is bounded for each account, each member of a course and each address without either
-(`lab.own.allowance`).
+Nothing is stored but the question. Signed-in readers may also name the cluster's tables, of which only the descriptors
+are read, and come from a change: then the plan is the change's. Planning time is bounded for each account, each member
+of a course and each address without either (`lab.own.allowance`).
 """
 
 import time
@@ -107,7 +101,7 @@ def own(request: HttpRequest) -> HttpResponse:
 
 
 def _refused(form: Form, refusal: DdlError) -> dict[str, Any]:
-    """The refusal; what the lab itself says is worded in the reader's language."""
+    """The refusal, with the lab's own sentences in the reader's language."""
     context, hint = refused(form.statement, refusal), refusal.hint
     context["refusal"]["message"] = in_other_words(refusal.message, _)
     context["refusal"]["hint"] = None if hint is None else in_other_words(hint, _)
@@ -240,7 +234,6 @@ def _connected(table: Descriptor) -> Iterator[int]:
 
 
 def _statements(form: Form) -> tuple[PlannedStatement, ...]:
-    """Raises `DdlError`."""
     if form.change:
         from changes.models import Change
 
@@ -258,7 +251,6 @@ def _chosen(form: Form, statements: tuple[PlannedStatement, ...]) -> int:
 
 
 def _planned(form: Form) -> dict[str, Any]:
-    """The statements of the text, the plan of one, and its cases."""
     statements = _statements(form)
     chosen = _chosen(form, statements)
     form.at = chosen
@@ -335,7 +327,7 @@ def _stands_for(names: Names) -> dict[str, Any]:
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    """A question as its card shows it: until it is done it is looked at twice a second, and tells how far it is."""
+    """A question as its card shows it, with its progress; the card is polled until it is done."""
     shown = worded(question)
     if shown["state"] != "done":
         return {"question": shown}
@@ -361,7 +353,6 @@ def _answer(question: Question) -> dict[str, Any]:
 
 
 def _script(session: Session) -> str:
-    """The session as a golden script; "" when it is too long for a link."""
     try:
         return f"{reverse('stage-export', args=('script',))}?s={encode(session, len(session.steps))}"
     except BadSession:
@@ -369,7 +360,6 @@ def _script(session: Session) -> str:
 
 
 def _stage(session: Session, at: int) -> str:
-    """The stage with a session; "" when it is too long for a link."""
     try:
         return f"{reverse('stage')}?s={encode(session, at)}"
     except BadSession:

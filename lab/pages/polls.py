@@ -1,7 +1,5 @@
 """Polls: a teacher puts a question to the room from the stage; voters come by a QR code, with no course and no account.
-
-Before a poll is revealed nothing of what comes after its position leaves the server for a voter, and no counts do.
-"""
+Before a poll is revealed no voter gets its counts, or anything after its position."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -95,13 +93,11 @@ def poll(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def poll_counts(request: HttpRequest, pk: int) -> HttpResponse:
-    """The votes alone, asked for every other second."""
     return render(request, "lab/poll_counts.html", _counted(_mine(request, pk)))
 
 
 @require_POST
 def poll_change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Reveal or hide the votes, delete them, or the poll."""
     mine = _mine(request, pk)
     match request.POST.get("do"):
         case "reveal" | "hide" as what:
@@ -152,7 +148,7 @@ def _counted(found: Poll) -> dict[str, Any]:
 
 
 def _session(found: Poll) -> dict[str, Any]:
-    """The session up to the question, drawn and in words, without its verdicts: they may be what is asked."""
+    """The session up to the question, drawn and in words, without its verdicts, which may be the answer."""
     try:
         session = _until_the_question(found)
         shown = show_in_lines(session)
@@ -175,7 +171,6 @@ def _before(found: Poll) -> str:
 
 
 def _after(found: Poll) -> str:
-    """The session with what comes next, at the question."""
     return f"{reverse('stage')}?s={found.link}"
 
 

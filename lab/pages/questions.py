@@ -1,10 +1,6 @@
-"""Questions to the explorer from the stage: is there a way to break this, and what would have saved it.
-
-    {"session": .., "at": n, "goal": {"clauses": [..], "versions": [..]}, "from_here": bool, "any_rows": bool}
-
-A search cannot begin everywhere: asked "from here" where a transaction is open or a lease has run out, the last
-position before where it can is taken instead, and the answer says so.
-"""
+"""Questions to the explorer from the stage: is there a way to break this, and what would have saved it. A search cannot
+begin where a transaction is open or a lease has expired: then it begins at the last earlier position where it can, and
+the answer says so."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -24,7 +20,7 @@ from lab.texts import NOTHING, Text
 from lab.texts import from_json as text_from_json
 
 STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
-"""How far a search is, without what it found."""
+"""The progress of a search, without its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,6 @@ def savings_in(body: bytes) -> list[dict[str, Any]]:
 
 
 def worded(question: models.Question) -> dict[str, Any]:
-    """A question as the stage draws it, in the reader's words and in the session's names."""
     shown = services.shown(question)
     if "session" not in question.asked:  # what an answer is about is shown when the answer is stored
         return {name: value for name, value in shown.items() if name in STANDING}
@@ -79,7 +74,6 @@ def worded(question: models.Question) -> dict[str, Any]:
 
 
 def _named(session: Session, one: Saving) -> dict[str, str]:
-    """The step that saves in words."""
     offers = show(session, one.at, single_steps=True).offers
     found = next((offer for offer in offers if offer.id == one.step), None)
     return {"label": "" if found is None else say(step_text(found.actor, found.label))}

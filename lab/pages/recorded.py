@@ -16,7 +16,6 @@ from lab.sessions.titles import title_of
 
 @require_GET
 def recorded(request: HttpRequest, name: str) -> HttpResponse:
-    """The recording of a session, which plays once."""
     try:
         found = recording(name)
     except KeyError as unknown:

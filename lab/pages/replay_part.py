@@ -1,7 +1,4 @@
-"""A replay as its page shows it: its actions, which are done, both verdicts, both stores, and the lanes of its nodes.
-
-The same for a replay under way, one of yesterday, and one that was recorded for those who may not ask for one.
-"""
+"""A replay as its page shows it, under way, ended or recorded: its actions, both verdicts, both stores, the lanes."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ ENDS = {
     "cancelled": Text("it was cancelled"),
     FAILED: Text("it has failed for another reason"),
 }
-"""The ends of a real change, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,6 @@ class Kept:
 
 
 def part(kept: Kept) -> dict[str, Any]:
-    """Everything that the page shows."""
     outcome, sentences = kept.outcome, [say(text) for text in _texts(kept.link)]
     return {
         "is_busy": not kept.is_ended,
@@ -75,7 +70,7 @@ def _drawn(outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(sentences: Sequence[str], kept: Kept) -> list[dict[str, Any]]:
-    """Each action, when it was done, and how long it took: most of it is waiting."""
+    """Each action, when it was done, and how long it took, most of it waiting."""
     lengths, ends = dict(enumerate(_lengths(kept), 1)), dict(enumerate(kept.times, 1))
     return [
         {"text": text, "is_done": kept.done >= number, "seconds": lengths.get(number), "at": ends.get(number)}
@@ -84,13 +79,12 @@ def _lines(sentences: Sequence[str], kept: Kept) -> list[dict[str, Any]]:
 
 
 def _lengths(kept: Kept) -> list[float]:
-    """The seconds that each action took."""
     return [round(end - begin, 1) for begin, end in pairwise([0.0, *kept.times])]
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def _texts(link: str) -> tuple[Text, ...]:
-    """The actions of a link's session; none where the rules have changed since. The same for each push of a replay."""
+    """The actions of a link's session, the same for each push; none where the rules have changed since."""
     try:
         return tuple(narrated.text for narrated in translated(decode(link).session).actions)
     except (NotReplayable, BadSession, BadLink):

@@ -29,7 +29,6 @@ LISTED_MAX = 20
 @require_POST
 @permission_required(MAY_REPLAY, raise_exception=True)
 def sandboxes(request: HttpRequest) -> HttpResponse:
-    """Make a sandbox, or drop one of one's own."""
     who, name = request.user.get_username(), request.POST.get("drop", "")
     try:
         if name:
@@ -43,7 +42,7 @@ def sandboxes(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def live(request: HttpRequest) -> HttpResponse:
-    """One's last replays; with a session, what it would be on the cluster; for a POST, it is asked for."""
+    """One's last replays; with a session, its script on the cluster; for a POST, it is requested."""
     if request.method == "POST":
         return _asked(request)
     return _page(request, request.GET.get("s", ""))
@@ -121,7 +120,6 @@ def _page(
 @login_required
 @require_GET
 def replay(request: HttpRequest, pk: int) -> HttpResponse:
-    """A replay as far as it is, and both verdicts in the end."""
     shown = get_object_or_404(Replay, pk=pk)
     context = {"section": "lab", "replay": shown} | snapshot.page_context(replays.stream_of(pk))
     return render(request, "lab/replay.html", context)

@@ -1,4 +1,4 @@
-"""A session out of what a browser sends: every part is looked at before it is used, and a mistake is named.
+"""A session out of a request, each part checked before it is used, a mistake named.
 
 {"session": {"setup": .., "parameters": {..}, "left_out": [..], "steps": [..]}, "at": n, "single_steps": bool}
 """
@@ -36,7 +36,7 @@ class StageRequest:
 
 
 def body_of(request: HttpRequest) -> bytes:
-    """The body as it came. Raises `BadRequest` for a form, whose body was read as one before any view is asked."""
+    """The body. Raises `BadRequest` for a form, which was read before any view is called."""
     try:
         return request.body
     except RawPostDataException:
@@ -44,7 +44,6 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def asked(body: bytes) -> StageRequest:
-    """The request in `body`. Raises `BadRequest`."""
     return asked_of(parts_of(body))
 
 
@@ -62,7 +61,6 @@ def parts_of(body: bytes) -> dict[str, Any]:
 
 
 def asked_of(parts: Mapping[str, Any]) -> StageRequest:
-    """The session, and so on, in these parts. Raises `BadRequest`."""
     session = _of(parts.get("session"), dict, "session")
     steps = _texts(session.get("steps", []), "steps")
     if len(steps) > STEPS_MAX:
@@ -108,7 +106,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _parameters(value: Any) -> Mapping[str, Any]:
-    """Their meaning is the set-up's to judge; here only their number and their types."""
+    """The set-up judges their meaning; here only their number and their types are checked."""
     found = _of(value, dict, "parameters")
     if len(found) > PARAMETERS_MAX:
         raise BadRequest(_("a session has at most {most} parameters").format(most=PARAMETERS_MAX))

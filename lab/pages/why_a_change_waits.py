@@ -1,10 +1,5 @@
-"""Doors of the operations pages: from a change that waits, or has failed, to the stage in the same state.
-
-    /lab/why/changes/12/             whoever holds the change back now; its failure, once it has one
-    /lab/why/changes/12/?node=n3     the same with this node, where several hold it back
-
-A change without a model, or one that has gone on since, leads to the situation that is named like it.
-"""
+"""From a change that waits, or has failed, to the stage in the same state (`?node=n3`: with this node, where several
+block it). A change without a model, or one that has gone on since, leads to the situation that is named like it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,13 +25,11 @@ OF_SQLSTATES = {"23505": "duplicates", "23503": "reference"}
 
 @require_GET
 def why_change(request: HttpRequest, pk: int) -> HttpResponse:
-    """A session on the plan of a change, in the state in which it is."""
     session = _session(change_for(request, pk), request.GET.get("node", ""))
     return opened(session, len(session.steps))
 
 
 def change_for(request: HttpRequest, pk: int) -> Change:
-    """The change of this number, for those who may see it. Raises `Http404`."""
     try:
         check_may_follow(request.user, change_stream(pk))
     except NoSuchStream as absent:
@@ -73,7 +66,7 @@ def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: boo
 
 
 def _lease(blocker: Mapping[str, Any]) -> LeaseOn | None:
-    """The lease by which a node holds a change back; None: by a transaction that has none."""
+    """The lease by which a node blocks a change; None: by a transaction that has none."""
     found = (lease for lease in held_leases(blocker["table_id"]) if lease.node == blocker["node"])
     return next((lease for lease in found if lease.version == blocker["version"]), None)
 

@@ -1,9 +1,4 @@
-"""Pages that explain a wait on the stage and need no cluster; those of its changes are in `why_a_change_waits`.
-
-/lab/why/lease/     a situation by its name
-
-/lab/why/waits/     why there are never three versions, in a sentence and six steps
-"""
+"""Pages that explain a wait on the stage and need no cluster; those of its changes are in `why_a_change_waits`."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -21,7 +16,6 @@ from lab.sessions.shown import Severity
 
 @require_GET
 def why(request: HttpRequest, situation: str) -> HttpResponse:
-    """A session in a situation of that name."""
     try:
         session = door_to(situation)
     except BadSession as problem:
@@ -31,7 +25,7 @@ def why(request: HttpRequest, situation: str) -> HttpResponse:
 
 @require_GET
 def why_it_waits(request: HttpRequest) -> HttpResponse:
-    """The six steps that three versions at once would break. The machine takes them, so they hold for today's rules."""
+    """The six steps that three versions at once would break, taken by the machine under today's rules."""
     session = three_versions()
     shown = show_in_lines(session)
     damage = next(one for one in shown.verdicts if one.severity is Severity.DAMAGE)

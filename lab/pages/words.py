@@ -1,7 +1,5 @@
-"""The words that stand on the stage, in the reader's language; the modules in `static/lab/` name them by their keys.
-
-Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
-"""
+"""The words that stand on the stage, in the reader's language; the modules in `static/lab/` name them by their keys. A
+session's own sentences come with it, as `Text`s."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +15,7 @@ from lab.sessions.shown import Text
 TEMPLATES_MAX = 4096
 HAN = r"[\u4e00-\u9fff]"
 GAPS = re.compile(rf"(?<={HAN}) (?={HAN})|(?<=[0-9A-Za-z_])(?={HAN})")
-"""Where a value in a Chinese sentence has a space too many beside it, or lacks one."""
+"""A surplus or missing space beside a value in a Chinese sentence."""
 
 ONE = " (one)"
 """The end of a key for a single thing: a language without plurals has no words of its own for it."""
@@ -81,7 +79,6 @@ RULES: dict[str, str | Promise] = {
     "rule T4": _("deadline (T4)"),
     "rule X6": _("point of no return (X6)"),
 }
-"""Names of rules that forbid a step."""
 
 STAGE: dict[str, str | Promise] = {
     # states, as everywhere

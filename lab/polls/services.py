@@ -1,8 +1,5 @@
-"""Polls are made, voted on, revealed, cleared and deleted. A voter needs the link alone, and is stored under a name
-that only their browser's session knows.
-
-made ──vote──► counted, one vote a browser, changed at will ──reveal──► shown to all, no vote any more ──hide──► ..
-"""
+"""Polls are made, voted on (one vote a browser, changed at will until it is revealed), cleared and deleted. A voter
+needs the link alone, and is stored under a name that only their browser's session knows."""
 
 import secrets
 from collections.abc import Sequence
@@ -19,7 +16,7 @@ from lab.sessions.replay import show
 from lab.sessions.session import BadLink, BadSession, decode
 
 POLLS_MAX = 50
-"""Of one teacher; the oldest goes when there is one more."""
+"""Of one teacher; a further one displaces the oldest."""
 
 VOTES_MAX = 2_000
 DAYS_KEPT = 30
@@ -79,7 +76,6 @@ def vote(poll: Poll, voter: str, choice: int) -> None:
 
 
 def reveal(poll: Poll, *, is_revealed: bool) -> None:
-    """Shows the votes and what happens next; or hides them, and lets votes be cast again."""
     Poll.objects.filter(pk=poll.pk).update(is_revealed=is_revealed)
 
 

@@ -21,7 +21,6 @@ class Goal:
     versions: frozenset[int] = frozenset()
 
     def is_met_by(self, fault: Fault, newest: int) -> bool:
-        """`newest` is the newest version of the table."""
         if self.versions and fault.version not in self.versions:
             return False
         return fault.clause in self.clauses if self.clauses else severity_of(fault, newest) is Severity.DAMAGE

@@ -1,11 +1,6 @@
-"""The last choice before the damage, made otherwise.
-
-    n2 insert · n1 delete (as v1)              damage: the entry stays
-    n2 insert · n1 acquires v2 · n1 delete     saved: v2 knows of the entry
-
-Going back from the damage, each other possible step is put in, or moved there from later on, and the same steps follow.
-If the damage disappears, or a step is refused, that choice saves it. So does a rule that was left out.
-"""
+"""The last choice before the damage, made otherwise: going back from the damage, each other possible step is put in, or
+moved there from later on, and the same steps follow. If the damage disappears, or a step is refused, that choice saves
+it. So does a rule that was left out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +16,10 @@ from lab.sessions.severity import severity_of, worst
 from lab.sessions.shown import RefusedStep, Severity
 
 INSTEAD = ("acquire",)
-"""What a node may be asked to do first; that it rolls back, ends or freezes would save anybody."""
+"""The only step that a node is asked to do first: to roll back, end or freeze would always save."""
 
 STEPS_TRIED_MAX = 10_000
-"""Of all branches together: some seconds of work, which others who use the model come in between."""
+"""Of all branches together: some seconds of work, between which others use the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,5 @@
-"""Is there a way to break this? The explorer's answer from the start of a session, or from a position of it.
-
-proved     no schedule leads to the goal, within the model's bounds
-violated   the shortest schedule that does, as steps that the session goes on with
-unknown    the budget is spent, or the search was stopped
-"""
+"""Is there a way to break this? The explorer's answer from the start of a session, or from a position of it: proved,
+violated with the shortest schedule as steps that continue the session, or unknown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +99,6 @@ def last_point(session: Session, at: int) -> tuple[int, Text]:
 
 
 def ask(question: Question, *, budget: Budget, watch: Watch | None = None) -> Answer:
-    """Raises `BadSession` if nothing can be asked."""
     session = question.session
     plain, configs = _followed(session, question.at if question.from_here else 0)
     config, before = configs[-1], session.steps[: len(configs) - 1]

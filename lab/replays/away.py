@@ -1,14 +1,9 @@
 """A session on the lab's cluster in which a node dies, freezes, is drained or hears no news, beside a real change.
 
-    nodes lease v1 ── n1 dies ── submit ── v2 at once ── v3 waits for the lease of n1 ── v3 ── .. ── n1 is started
-
-crash, start, freeze, thaw, drain    the same to a real process, by the product's own commands
-step                                 the change goes on by itself: the replay waits for its publish, or its wait
-s pass                               the cluster's own lease of the node that is away ends
-news is lost, or waits for a node    the sandbox's news is withheld; other messages of a waiting node are refused
-
-While n1 is away, or has not heard, the change waits, so later steps have their moment. A transaction that is open in
-the end tries to commit after the change has gone on without its node.
+The product's own commands do the same to a real process, and the change goes on by itself: the replay waits for its
+publish, or its wait. Withheld are the news of the sandbox; other messages of a waiting node are refused. While a node
+is away, or has not heard, the change waits, so later steps have their moment. A transaction that is open in the end
+tries to commit after the change has gone on without its node.
 """
 
 import re
@@ -46,7 +41,6 @@ BACK = {"kill": "start", "freeze": "thaw"}
 
 
 def script(session: Session) -> Script:
-    """Raises `NotReplayable`, `BadSession`."""
     if session.setup == ROUTER:
         raise NotReplayable(Text("requests of routers are not replayed: the console draws the way of real ones"))
     if session.left_out:
@@ -155,7 +149,6 @@ class _Translation:
             yield Narrated(blocked, Text(text.template, {"node": waited_for}))
 
     def _pass(self, at: int) -> Iterator[Narrated]:
-        """A change that is on its way waits for the lease itself."""
         before, after = (_leasing(self.positions[number]) for number in (at, at + 1))
         for node in self.away:
             if node not in before - after:

@@ -1,8 +1,6 @@
-"""The model's verdict beside the audit's: the same clauses broken, or it is our bug.
-
-An audit judges the newest version, and C2, C4, C6 under the one before while a lease on it is live. It knows no lost
-writes, and checks tombstones (C7) at a change's end. Only clauses that both can judge are compared.
-"""
+"""The model's verdict beside the audit's: the same clauses broken, or it is our bug. An audit judges the newest
+version, and C2, C4, C6 under the one before while a lease on it is live. It knows no lost writes, and checks tombstones
+(C7) at a change's end. Only clauses that both can judge are compared."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,10 +1,4 @@
-"""A replay as it is drawn: both stores side by side, and each node's leases over time.
-
-    The model says            The cluster did         n1  |===v1===|.....
-    row 1   ─ no entry        row 1   ─ no entry      n2  |=v1=|===v2===|
-
-The input is stored data, so recorded replays are drawn alike.
-"""
+"""A replay as it is drawn, from stored data: both stores side by side, and each node's leases over time."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,7 +144,6 @@ def _bar(use: Json, lanes: Json, across: Callable[[float], float], top: float) -
 
 
 def _labelled(lanes: Json, across: Callable[[float], float]) -> list[dict[str, Any]]:
-    """Where each version was published; one that follows closely has no label but that of its bar."""
     found: list[dict[str, Any]] = []
     last = -CLOSE
     for one in lanes["versions"]:

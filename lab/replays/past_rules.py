@@ -10,7 +10,6 @@ from lab.texts import Text, names_listed
 
 
 def script(trace: Trace) -> Script:
-    """Raises `NotReplayable`."""
     return Script(tuple(_actions(trace)), trace.names, lags=bool(trace.lagging))
 
 

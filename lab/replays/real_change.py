@@ -1,7 +1,5 @@
 """A trace whose fill puts pairs, as one real change: submitted as any other, with no rule left out.
 
-    rows ── hold v1 ── submit ── v2 ── hold v2, let v1 go ── v3 ── let v2 go ── drain, fill, verify, v4, purge
-
 An open transaction under version n blocks version n + 2, and the drain of n + 1 (L7, L9); so it keeps the change at the
 trace's statements. Nothing blocks it between the drain and its end. A statement between the drain and the fill's first
 read runs before the drain, which changes no pair; one beside the fill cannot be placed.
@@ -17,7 +15,6 @@ from lab.texts import Text, Values
 
 
 def script(trace: Trace) -> Script:
-    """Raises `NotReplayable`."""
     if any(step[0] == "cancel" for step in trace.steps):
         raise NotReplayable(Text("a cancel has no moment of its own beside a change that goes on by itself"))
     if trace.lagging:

@@ -34,7 +34,6 @@ OF_FEATS: Mapping[str, str] = {name: name for name in SESSIONS} | {
 
 @cache
 def recording(name: str) -> Mapping[str, Any]:
-    """Raises `KeyError`."""
     if name not in SESSIONS:
         raise KeyError(name)
     found: Mapping[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())

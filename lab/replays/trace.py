@@ -1,11 +1,8 @@
 """A session on a model as a replay sees it: steps, transactions, and their actions on nodes.
 
-n1.begin under v2, and v2 is the newest   the node begins a transaction, once it uses v2
-n1.begin under v1, and v2 is out          two ways to have it use v1 still:
-    pin    its transaction begins before v2 is published and waits: its snapshot is older, so no row that it
-           touches may have been written by then (the missing entry)
-    lag    the node leases v1, and news of v2 is withheld from it until it renews its lease (the orphan: it must
-           see the rows written under v2)
+A transaction that begins under v1 while v2 is out is either *pinned* (begun before v2 is published, so with an older
+snapshot: no row that it touches may have been written by then) or its node *lags* (it leases v1, and news of v2 is
+withheld until it renews, for transactions that must see rows written under v2).
 """
 
 from collections.abc import Iterator, Sequence
@@ -98,11 +95,9 @@ class Trace:
     # As actions
 
     def first_rows(self) -> Iterator[Narrated]:
-        """The rows of the session's parameters; those of a step come with that step."""
         yield from self._given(self.rows)
 
     def step_of_node(self, at: int) -> Iterator[Narrated]:
-        """The actions of a step of a node, or of the first rows."""
         step = self.steps[at]
         node = str(step[0])
         match step[1:]:
@@ -157,7 +152,6 @@ class Trace:
 
 
 def statement_sql(statement: Statement) -> str:
-    """A statement of the model as SQL on the table t (id, a)."""
     what, row, value = statement
     shown = "NULL" if value == 0 else str(value)
     if what == INSERT:

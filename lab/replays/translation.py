@@ -1,10 +1,6 @@
-"""The script on live nodes that a session becomes, or why it cannot be replayed.
-
-no fill puts anything      versions are published past the rules (`past_rules`)
-a fill puts pairs          a real change does all of it (`real_change`); with a rule left out it is refused by name:
-                           careless fills do not exist on the cluster, not even for teaching
-a node dies, or freezes    so does a real one, and a real change waits for its lease (`away`)
-"""
+"""The script on live nodes that a session becomes, or why it cannot be replayed: `past_rules` if no fill puts anything,
+`real_change` if one does (with a rule left out it is refused by name: careless fills do not exist on the cluster),
+`away` if a node dies or freezes."""
 
 from dataclasses import replace
 
@@ -23,11 +19,10 @@ from lab.texts import Text, names_listed
 
 NODES_MAX = 3
 CARELESS = frozenset(rule.id for rule in FILL) - {"skipped"} | {"unverified"}
-"""The rules of a fill, and of what follows it. Without any fill at all, nothing careless happens."""
+"""The rules of a fill and of the steps after it. Without any fill at all, nothing careless happens."""
 
 
 def translated(session: Session) -> Script:
-    """Raises `NotReplayable`, `BadSession`."""
     if setup_named(session.setup).kind == WORLD:
         return away.script(session)
     machine, rows = machine_for(session)

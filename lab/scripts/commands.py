@@ -1,11 +1,9 @@
-"""The language of golden scripts: one command a line, each a sentence about a cluster.
+"""The language of golden scripts: one command a line, each a sentence about a cluster. `COMMANDS` is the whole
+language, filled by `lab.scripts.commands_of`. A command returns its lines, or raises `LabError`.
 
     n1: take users                    the name before a colon makes the node
     create index by_name on users (name)
     n1.b: insert users (1, 'a')       a second session of n1
-
-`COMMANDS` is the whole language, filled by `lab.scripts.commands_of`. A command returns its lines, or raises
-`LabError`.
 """
 
 import re
@@ -30,7 +28,7 @@ from lab.cluster.world import World
 from lab.scripts.text import BadRow
 
 REFUSALS = (LabError, BadRow, BadValue, DdlError, NothingToDo, UnknownElement)
-"""What a command may be refused with; anything else is a mistake of the lab's own."""
+"""Errors that refuse a command; any other is a mistake of the lab's own."""
 
 
 @dataclass

@@ -1,16 +1,13 @@
-"""Golden scripts: commands, a line of dashes, their recorded output.
+"""Golden scripts: commands, a line of dashes, their recorded output. A block ends with an empty line. A command with
+`!` must be refused; one without must not.
 
-    # A third version must wait until nobody leases the first.
     n1: take users
     ---
     n1: leased users@1
-    n1: uses users@1
 
     !publish users
     ---
     error: cannot publish users@3: n1 still leases version 1 (expires in 30 s)
-
-A block ends with an empty line. A command with `!` must be refused; one without must not.
 """
 
 import difflib
@@ -35,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The output of a block now. `unexpected` are refusals without `!`, and `!` without refusal."""
+    """The output of a block. `unexpected` are refusals without `!`, and `!` without refusal."""
 
     block: Block
     output: tuple[str, ...]
@@ -61,7 +58,6 @@ class Playback:
 
     @property
     def text(self) -> str:
-        """The script with its output of now recorded."""
         return "\n".join(
             "\n".join((*outcome.block.commands, SEPARATOR, *outcome.output, "")) for outcome in self.outcomes
         )
@@ -124,7 +120,6 @@ def _read_line(reading: _Reading, number: int, line: str) -> None:
 
 
 def play(text: str) -> Playback:
-    """Runs a script on a cluster of its own. Raises `BadScript`."""
     blocks = read(text)
     lab = Lab()
     return Playback(tuple(_play_block(lab, block) for block in blocks), why=blocks[0].commands[0].lstrip("# "))

@@ -22,12 +22,10 @@ STATE = r"(absent|delete-only|write-only|public)( filling)?"
 
 
 def first_version(action: CreateTable, table: TableId) -> Descriptor:
-    """A table that is public from its first version."""
     return replace(make_plan(action, None, table_id=table).result, version=1)
 
 
 def edited(newest: Descriptor, edit: str) -> Descriptor:
-    """The next version of a table, as a script describes it. Raises `LabError`."""
     if not edit:
         return newest.next_version()
     for pattern, make in EDITS.items():

@@ -1,9 +1,4 @@
-"""Rows and pairs as words, and words as rows.
-
-insert users (1, 'a')      users (1) exists
-                           users (1) name = 'a'
-                           by_name ('a') -> (1)
-"""
+"""Rows and pairs as words, and words as rows."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -51,8 +46,8 @@ def stored(sql_type: SqlType, text: str | None, length: int | None = None) -> by
 
 
 def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: Callable[[TableId], int]) -> StoredRow:
-    """An INSERT's row: public columns from `values`, write-only ones from defaults; a hidden row id without a
-    primary key."""
+    """An INSERT's row: public columns from `values`, write-only ones from defaults; a hidden row id without a primary
+    key."""
     columns = descriptor.public_columns
     if len(values) != len(columns):
         names = ", ".join(column.name for column in columns)
@@ -83,7 +78,6 @@ def _not_key(descriptor: Descriptor, encoded: dict[ColumnId, bytes]) -> dict[Col
 
 
 def key_of(descriptor: Descriptor, values: Sequence[str | None]) -> bytes:
-    """K(r) from the literals of a primary key."""
     if len(values) != len(descriptor.primary_key):
         raise BadRow(f"the key of {descriptor} has {len(descriptor.primary_key)} columns, not {len(values)}")
     typed: list[Value | None] = []
@@ -131,7 +125,6 @@ def _decoded(sql_type: SqlType, data: bytes, *, descending: bool = False) -> str
 
 
 def key_text(descriptor: Descriptor, key: bytes) -> str:
-    """K(r) as `(1)`."""
     parts = key_parts(descriptor, key)
     return f"({', '.join(_decoded(descriptor.column(c).type, parts[c]) for c in descriptor.primary_key)})"
 

@@ -1,12 +1,5 @@
-"""Sessions that explain a wait or a refusal on the operations pages.
-
-    a change waits for n1, which leases v1      two versions at most: v3 is refused while n1 uses v1
-    .. and has a transaction open               the same, with a transaction of v1
-    a change waits for a node that has died     its lease runs on, and the clock is the learner's
-    a unique index is refused for its rows      two rows, one entry
-
-A change whose plan has a model has a session of its own (`lab.own.sessions_of_changes`).
-"""
+"""Sessions that explain a wait or a refusal on the operations pages, by the situation. A change whose plan has a model
+has a session of its own (`lab.own.sessions_of_changes`)."""
 
 from collections.abc import Mapping
 

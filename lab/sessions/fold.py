@@ -1,10 +1,5 @@
-"""The trace by statements: consecutive single steps of one statement are one line.
-
-    single steps   n1.begin · n1.read.1 · n1.write.delete.1.0 · n1.commit       positions 1 2 3 4
-    statements     n1.commit                                                    position 4
-
-A statement that others interrupt stays in single steps, and so does one around the current position.
-"""
+"""The trace by statements: consecutive single steps of one statement are one line, at the position of its commit. A
+statement that others interrupt stays in single steps, and so does one around the current position."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,10 +1,5 @@
-"""Offers: the actions of each actor, a statement as one button or in its single steps.
-
-    statement       n1.insert.1.1   takes n1.begin, n1.read.1, n1.write.insert.1.1, n1.commit
-    single steps    n1.begin        takes itself
-
-A refused offer has its reason, and the rule. A statement whose transaction is open takes the steps that are left.
-"""
+"""Offers: the actions of each actor, a statement as one button (n1.insert.1.1) or in its single steps (n1.begin, ..). A
+refused offer has its reason, and the rule. A statement whose transaction is open takes the steps that are left."""
 
 from collections.abc import Iterator
 

@@ -1,13 +1,8 @@
 """The small machine of chapter 0: people who write to one another, and handbooks that name their channels.
 
-    edition 1   reads mail, sends mail                 Ann   edition 2
-    edition 2   reads messenger, sends messenger       Bo    edition 1       Bo ──mail──> Ann: lost
-
 A handbook is to a person as a version is to a node: the office posts a new edition, and people use the old one until
 they look. A message arrives at once, by every channel of its sender's handbook, and is lost if the receiver reads none.
 The next edition waits until at most two are in use (L2). With `agreed_min` each person changes over by their own watch.
-
-`judge` tries every session of two people.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,7 +109,6 @@ def all_handbooks() -> tuple[Handbook, ...]:
 
 
 def handbook(text: str) -> Handbook:
-    """Raises `BadHandbook`."""
     reads, _, sends = text.partition("/")
     for found in all_handbooks():
         if (reads, sends) == (name_of(found.reads), name_of(found.sends)):
@@ -303,11 +297,9 @@ def ordinary(company: Company) -> tuple[str, ...]:
 
 
 def earliest_next_min(*, posted_min: int, look_every_min: int, give_up_min: int, slack_min: int) -> int:
-    """The minute at which the next edition may be posted: by then all at work use the newest one.
-
-    People try to look within `look_every_min`, and stop work `give_up_min` later if they cannot; `slack_min` is for
-    watches that are wrong.
-    """
+    """The minute at which the next edition may be posted: by then all at work use the newest one. People try to look
+    within `look_every_min`, and stop work `give_up_min` later if they cannot; `slack_min` is for watches that are
+    wrong."""
     return posted_min + look_every_min + give_up_min + slack_min
 
 
@@ -334,7 +326,6 @@ SETUP = Setup(
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
-    """A position of a session. Raises `BadSession`."""
     setup.check_left_out(session)
     return shown_of(company_of(setup.values(session), session.left_out), session.steps, at)
 

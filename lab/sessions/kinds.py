@@ -1,5 +1,4 @@
-"""Kinds of sessions that packages above the lab register when Django starts (`rollouts.apps`); each is imported when
-used."""
+"""Kinds of sessions that packages above the lab register when Django starts; each is imported when used."""
 
 from __future__ import annotations
 
@@ -38,7 +37,6 @@ def add_kind(kind: str, load: Callable[[], AddedKind], *, places: tuple[str, ...
 
 @cache
 def added_kind(kind: str) -> AddedKind:
-    """Raises `KeyError`."""
     return LOADERS[kind]()
 
 

@@ -1,9 +1,6 @@
 """Names of a user's own schema for the things of a model: they change nothing but words.
 
 {"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"], "versions": 4}
-
-n1 commits as v2: + row 1, + a = 1 of row 1            n1 commits as v2: + row 1, + dest = 'ORD' of row 1
-v2                                                     v6
 """
 
 import json
@@ -145,7 +142,6 @@ MODEL_NAMES = Names()
 
 
 def names_in(parameter: str) -> Names:
-    """The names in a session's parameter ("": none). Raises `BadSession`."""
     if not parameter:
         return MODEL_NAMES
     try:

@@ -1,4 +1,4 @@
-"""Pairs as they are drawn, whichever machine's store they are in: beside their rows, with their difference."""
+"""Pairs as they are drawn, from any machine's store: beside their rows, with their difference."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from lab.sessions.shown import Difference, Pair
 from storage.pairs import PairName
 
 Slot = tuple[int, bytes]
-"""A storage, and a key in it."""
 
 StoredPairs = Mapping[Slot, bytes | None]
 """The pairs of all storages; a tombstone is None."""

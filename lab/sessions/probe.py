@@ -1,11 +1,6 @@
-"""The rows that `SELECT .. WHERE a = 1` finds under a version, by the table and by an index.
-
-    by table   rows with the values that this version reads (`storage.mutations`)
-    by index   entries that a node's planner would read (`nodes.sql.conditions.access_paths`), and their rows
-
-An orphan entry is the row's number and a hole, "1 ∅": a query reads it in vain, and a unique index refuses because of
-it.
-"""
+"""The rows that `SELECT .. WHERE a = 1` finds under a version: by the table, and by the entries that a node's planner
+would read (`nodes.sql.conditions.access_paths`). An orphan entry is the row's number and a hole, "1 ∅": a query reads
+it in vain, and a unique index refuses because of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -6,7 +6,6 @@ from lab.sessions.shown import Offer, SessionView
 
 
 def random_step(shown: SessionView, seed: int) -> Offer | None:
-    """None if no step can be taken."""
     open_steps = [offer for offer in shown.offers if not offer.why_not.template and not offer.changes_nothing]
     actors = [actor for actor in shown.actors if any(offer.actor == actor for offer in open_steps)]
     if not actors:

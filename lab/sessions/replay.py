@@ -1,5 +1,4 @@
-"""A session at a position, whichever machine it runs on. A step that cannot be taken ends the trace
-(`SessionView.refused`)."""
+"""A session at a position, on any machine. A step that cannot be taken ends the trace (`SessionView.refused`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +31,6 @@ def show(session: Session, at: int | None = None, *, single_steps: bool | None =
 
 
 def show_in_lines(session: Session, at: int | None = None) -> SessionView:
-    """The same with the trace in statements or single steps, as the set-up says. Raises `BadSession`."""
     return folded(show(session, at), single_steps=setup_named(session.setup).single_steps)
 
 

@@ -1,11 +1,6 @@
-"""A session as a value, and as the text of a link.
-
-    session   set-up, parameters, rules left out, steps
-    link      the same, with a position and the fingerprint of the rules it was made with: JSON, compressed, url-safe
-
-A link may come from an attacker: everything in it is checked and bounded first, or `BadLink` says what is wrong.
-Whether its steps are possible is for the replay.
-"""
+"""A session as a value, and as the text of a link: compressed url-safe JSON, with a position and the fingerprint of the
+rules it was made with. A link may come from an attacker: everything in it is checked and bounded first, or `BadLink`
+says what is wrong. Whether its steps are possible is for the replay."""
 
 import base64
 import binascii
@@ -23,7 +18,6 @@ PLACES = (
     *explorer.PLACES, "lab/cluster", "lab/ladders/sentences.py", "lab/scripts", "lab/sessions",
     "nodes/router", "nodes/sql",
 )  # fmt: skip
-"""All that a session is replayed with."""
 
 STEPS_MAX = 200
 STEP_CHARACTERS_MAX = 200
@@ -38,7 +32,6 @@ DEPTH_MAX = 8
 FORMAT = 1
 
 Value = str | int | bool | list["str | int | bool"]
-"""A parameter's value."""
 
 
 class BadSession(ValueError):
@@ -161,7 +154,6 @@ def _body(text: str) -> Any:
 
 
 def _depth(body: bytes) -> int:
-    """The depth of nested brackets, outside of strings."""
     deepest = depth = 0
     in_text = is_escaped = False
     for byte in body:

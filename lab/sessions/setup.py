@@ -44,7 +44,6 @@ class Setup:
     begins: tuple[str, ...] = ()
 
     def values(self, session: Session) -> Mapping[str, Value]:
-        """All parameters of a session. Raises `BadSession`."""
         known = {parameter.name: parameter for parameter in self.parameters}
         unknown = sorted(set(session.parameters) - set(known))
         if unknown:

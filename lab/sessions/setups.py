@@ -13,7 +13,6 @@ SETUPS: Mapping[str, Setup] = {handbooks.SETUP.name: handbooks.SETUP, **MODEL_SE
 
 
 def setup_named(name: str) -> Setup:
-    """Raises `BadSession`."""
     found = SETUPS.get(name) or added_setups().get(name)
     if found is None:
         raise BadSession(f"there is no set-up {name[:60]}; set-ups are: {', '.join(every_setup())}")

@@ -1,8 +1,6 @@
-"""Danger is not damage: the weight of a broken clause, by the version under which it is broken.
-
-C3 under v1, v2 is the newest    danger: v1 could not remove a pair; no query meets it yet
-C5 under v2, C4 under v3         damage: a query finds a row that does not exist, or misses one
-"""
+"""Danger is not damage: the weight of a broken clause, by the version under which it is broken. C3 under v1 beside the
+newest v2 is danger: v1 could not remove a pair, which no query meets yet. C5 under the newest version is damage: a
+query finds a row that does not exist."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,7 +11,7 @@ from lab.sessions.shown import Severity, Text, Verdict
 MET_BY_USERS = frozenset(
     {"C2", "C4", "C5", "C6", "lost write", "read twice", "unreadable value", "refused writes", "two versions"}
 )
-"""Broken under any version in force, somebody meets it."""
+"""Damage under any version in force."""
 
 CLAUSE_NAMES: Mapping[str, Text] = {
     "C1": Text("stray value (C1)"),
@@ -31,13 +29,11 @@ CLAUSE_NAMES: Mapping[str, Text] = {
 }
 
 CLAUSES = tuple(CLAUSE_NAMES)
-"""The rows of a strip."""
 
 _WEIGHT = {Severity.HOLDS: 0, Severity.DANGER: 1, Severity.DAMAGE: 2}
 
 
 def severity_of(fault: Fault, newest: int) -> Severity:
-    """`newest`: the newest version of the table."""
     is_damage = fault.clause in MET_BY_USERS or fault.version >= newest
     return Severity.DAMAGE if is_damage else Severity.DANGER
 

@@ -1,4 +1,5 @@
-"""The shape of everything a session shows, whichever machine it runs on.
+"""The shape of everything a session shows, on any machine. The browser only draws: no rule of the protocol is in
+JavaScript.
 
     SessionView
       trace      one line per step of the session, those after `at` included: going back keeps the future
@@ -6,8 +7,6 @@
       offers     the actions of each actor at `at`, and why others are refused
       cluster    versions, nodes, messages, pairs as they are at `at`, with the difference to the position before
       probe      the rows that readers find by table and by index under each version in force
-
-Texts are `Text`s, so that a page can translate them. The browser only draws: no rule of the protocol is in JavaScript.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,14 +19,12 @@ from lab.texts import Text as Text
 
 
 class Severity(Enum):
-    """Danger is not damage (`lab.sessions.severity`)."""
-
     HOLDS = "holds"
     DANGER = "danger"
-    """Broken under an older version in force only, which could not tidy up: nobody has met it yet."""
+    """Broken under an older version in force only, which could not tidy up: no query has met it yet."""
 
     DAMAGE = "damage"
-    """Somebody meets it: C2, C4, C5, C6, a lost write, or a third version."""
+    """Users meet it: C2, C4, C5, C6, a lost write, or a third version."""
 
 
 class Difference(Enum):
@@ -41,10 +38,8 @@ class Difference(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A step that may be taken if `why_not` is empty.
-
-    `is_statement`: a statement, or a step of one; a whole one `takes` all its steps (begin, read, write, commit).
-    """
+    """A step that may be taken if `why_not` is empty. `is_statement`: a statement, or a step of one; a whole one
+    `takes` all its steps (begin, read, write, commit)."""
 
     id: str
     actor: str
@@ -117,10 +112,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair of the store. Entries stand beside their row: `row` is its number, "" without one.
-
-    `storage` counts from 1, `sort` is row, value or entry. `unseen_by`: versions in force without the pair's element.
-    """
+    """A pair of the store. Entries stand beside their row: `row` is its number, "" without one. `storage` counts from
+    1, `sort` is row, value or entry. `unseen_by`: versions in force without the pair's element."""
 
     id: str
     table: str
@@ -166,8 +159,6 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A clause that a version breaks at a position."""
-
     clause: str
     version: int
     severity: Severity
@@ -199,10 +190,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """A step that was taken: an arrow from `actor` to `to` ("" for no other lane).
-
-    `until`: the position after it, set by `lab.sessions.fold`, where a whole statement may be one line.
-    """
+    """A step that was taken: an arrow from `actor` to `to` ("" for no other lane). `until`: the position after it, set
+    by `lab.sessions.fold`, where a whole statement may be one line."""
 
     id: str
     actor: str

@@ -1,9 +1,5 @@
 """The title of a session, and facts about its model. A built-in or own model is named by its states; any other set-up
-has a title of its own.
-
-    index: absent -> delete-only -> public           2 nodes, 2 rows, 2 values, ..
-    unique index: .., left out: unverified           left out: R10: rows are verified before the element is public
-"""
+has a title of its own."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -41,7 +37,6 @@ UNNAMED = frozenset({"variant", "model"})
 
 
 def title_of(session: Session) -> Text:
-    """Raises `BadSession`."""
     setup = setup_named(session.setup)
     return title_of_model(own_model_of(setup, session), names_of(setup, session)) if _is_unnamed(setup) else setup.title
 

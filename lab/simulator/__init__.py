@@ -1,12 +1,8 @@
 """Deterministic simulation: one seed, one history of a cluster in which much goes wrong.
 
-    seed ──> random.Random ──> events ──> the lab's cluster ──> invariants after every event
-                                 │                                  │ a finding
-                                 └── a list of script lines  <── minimise (delete one, replay)
-
     faults         what may go wrong
     events         what may happen next, chosen by the seed
-    context        what a kind of event looks at
+    context        the surroundings of an event
     clients        transactions and statements
     columns        which column a value belongs to
     ddl_generator  the next change
@@ -18,6 +14,5 @@
     seeds          a range of runs, and
     parallel       over several processes
 
-An event *is* a line of the scripts' language (`lab.scripts.commands`): what the simulator does, a person
-can write, read, and keep as a golden script. Every rule is the product's.
+An event *is* a line of the scripts' language (`lab.scripts.commands`), which a person can keep as a golden script.
 """

@@ -1,6 +1,6 @@
-"""The clients of a run: transactions, and statements whose values fit the columns. A session knows the columns of
-the version it uses, or of the newest one before its node leases it: then the statement is refused, as a client's
-would be."""
+"""The clients of a run: transactions, and statements whose values fit the columns. A session knows the columns of the
+version it uses, or of the newest one before its node leases it: then the statement is refused, as a client's would
+be."""
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
@@ -69,7 +69,6 @@ def _known(now: Situation, session: str) -> Descriptor:
 
 
 def insert(now: Situation, session: str, known: Descriptor, key: str) -> Event:
-    """A row of values for all its columns."""
     values = tuple(value_for(now, column) for column in known.public_columns[1:])
     line = f"{session}: insert {known.name} ({', '.join((key, *values))})"
     return Event(line, Write(session, "insert", key, values), table=known.name)
@@ -101,7 +100,6 @@ def reader(now: Situation) -> Made:
 
 
 def caller(now: Situation) -> Made:
-    """A session uses a table for a while without a transaction."""
     node = now.node
     if not node.is_running or node.is_frozen:
         return None

@@ -1,11 +1,6 @@
-"""The column that a value belongs to, whatever its name and its type have become.
-
-    users@1   age int                        a row is acknowledged with age = 1
-    users@4   age int, and its twin, text    the twin has a new id; its values are the old column's
-    users@6   the twin is called age         the row is expected with age = '1'
-
-The ledger stores values by the *root*: the first column in such a row of twins.
-"""
+"""The column that a value belongs to, whatever its name and its type have become. The ledger stores values by the
+*root*: the first column in a row of twins, of which each has a new id and takes over name and values (age int, then its
+twin, text)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,8 +18,6 @@ NULL = "null"
 
 @dataclass
 class Columns:
-    """The columns of all versions. Results are cached."""
-
     control: Control
     roots: dict[tuple[TableId, ColumnId], Column] = field(default_factory=dict)
 

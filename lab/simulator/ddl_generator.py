@@ -1,11 +1,5 @@
-"""The next DDL statement on the tables as they are now. The planner refuses impossible combinations.
-
-index     an index is added or dropped, plain or unique
-table     pets is created or dropped
-alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
-refer     a foreign key is added or dropped, between the two tables or within one
-coordinate    now and then
-"""
+"""The next DDL statement on the tables as they are now: an index, a table, one to three actions in one ALTER TABLE, a
+foreign key, now and then a coordination. The planner refuses impossible combinations."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate

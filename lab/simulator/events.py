@@ -1,6 +1,5 @@
-"""The events that may happen next: one line of a script, chosen by the seed among those that make sense now. A kind
-is drawn by weight, again if it has no line. Each seed has habits of its own, so that runs differ more than by
-chance."""
+"""The events that may happen next: one line of a script, chosen by the seed among those that make sense now. A kind is
+drawn by weight, again if it has no line. Each seed has habits of its own, so that runs differ more than by chance."""
 
 from collections.abc import Callable
 from itertools import accumulate
@@ -126,7 +125,6 @@ def request(now: Situation) -> Made:
 
 
 def delivery(now: Situation) -> Made:
-    """One message of a node that holds its messages arrives: the oldest, or the last."""
     held = [name for name, node in now.lab.world.nodes.items() if node.holds_messages]
     frozen = [name for name in held if now.lab.world.nodes[name].is_frozen]
     waiting = (message for message in now.lab.world.messages if message.node in held)
@@ -143,7 +141,6 @@ def hold(now: Situation) -> Made:
 
 
 def loss(now: Situation) -> Made:
-    """A message that waits is lost, or the next news."""
     lost = [one for one in now.lab.world.messages if one.is_request or isinstance(one.content, News)]
     if lost:
         return f"{lost[0].node}: lose{' last' if now.rng.random() < 0.5 else ''}"
@@ -294,7 +291,7 @@ def calm(lab: Lab) -> list[Event]:
 
 
 def ending(lab: Lab) -> list[Event]:
-    """Time runs on, and workers take their steps; empty when all is over."""
+    """Time goes on, and workers take their steps; empty when all is over."""
     driver = lab.changes[-1] if lab.changes else None
     if driver is None or driver.is_over:
         return []

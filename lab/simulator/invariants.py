@@ -1,14 +1,12 @@
 """Invariants: rules that hold after every event, and those that must hold at the end.
 
-    L1    a node uses a version no longer than the database has leased it
-    L2    live leases of a table are on its two newest versions
-    C1..  the seven clauses, under every version that the fence lets in or a node leases
-    lost  the rows are those that were acknowledged, no more and no less
-    read  a query saw the rows acknowledged before its snapshot, by whichever index
-    R10   a verification finds only rows that break the new element: duplicates, a constraint
-    X4    at the end every change is done or rolled back, in all its tables
-
-Pairs are judged once under each version, also over many runs (`Memory`).
+L1    a node uses a version no longer than the database has leased it
+L2    live leases of a table are on its two newest versions
+C1..  the seven clauses, under every version that the fence lets in or a node leases
+lost  the rows are those that were acknowledged, no more and no less
+read  a query saw the rows acknowledged before its snapshot, by any index
+R10   a verification finds only rows that break the new element: duplicates, a constraint
+X4    at the end every change is done or rolled back, in all its tables
 """
 
 from collections.abc import Iterator
@@ -195,7 +193,6 @@ class Judge:
     # Reads and the end
 
     def read(self, actor: str, descriptor: Descriptor, rows: list[str]) -> Finding | None:
-        """Compares a query's rows with the expected ones."""
         expected = self.columns.texts(self.ledger.seen(actor, descriptor.table_id), descriptor)
         if descriptor.table_id in self._lost() or sorted(rows) == expected:
             return None

@@ -1,4 +1,4 @@
-"""The shortest list of events that still breaks the same rule: leave out blocks, then events, and replay, to a
+"""The shortest list of events that still breaks the same rule: leaves out blocks, then events, and replays, to a
 fixpoint."""
 
 from collections.abc import Callable

@@ -1,12 +1,5 @@
-"""The rows that were acknowledged, kept beside the cluster: the rows of a correct database.
-
-    begin     the transaction sees the rows as they are now
-    write     seen by its own transaction only
-    commit    acknowledged: from now on the row exists, until another commit
-    refused   never seen
-
-Comparison finds a lost acknowledged write, a refused one that stays, and a read outside of its snapshot.
-"""
+"""The rows that were acknowledged, kept beside the cluster: those of a correct database. Comparison finds a lost
+acknowledged write, a refused one that stays, and a read outside of its snapshot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,8 +27,6 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RowWrite:
-    """The effect of a statement under its version."""
-
     statement: Write
     values: Mapping[ColumnId, str] = field(default_factory=dict)
 
@@ -76,7 +67,6 @@ class Ledger:
         self.opened.pop(actor, None)
 
     def seen(self, actor: str, table: TableId) -> Rows:
-        """The rows that a query of `actor` must see."""
         tables = self.opened[actor].rows if actor in self.opened else self.tables
         return tables.get(table, {})
 

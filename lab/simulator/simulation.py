@@ -1,12 +1,6 @@
-"""One run: from a seed, or again from a list of events.
-
-    opening    a table, rows, nodes
-    events     chosen by the seed; the judge looks after each
-    calm       faults stop
-    ending     time runs on until every change is over, and the judge has its last word
-
-A replay does the same events in order, refused ones included, so that the rest still means something without one.
-"""
+"""One run: from a seed, or again from a list of events. The judge looks after each event; then faults stop, and time
+goes on until every change is over. A replay does refused events, too, so that the rest still means something without
+one."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -29,7 +23,7 @@ EVENTS = 120
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`without`: rules left out, to see that it is noticed."""
+    """`without`: rules left out, to see that the judge notices."""
 
     events: int = EVENTS
     faults: frozenset[Fault] = ALL
@@ -64,7 +58,6 @@ class Simulation:
         self.judge = Judge(self.lab, self.ledger, self.memory)
 
     def do_all(self, events: Iterable[Event]) -> bool:
-        """True if nothing was found."""
         return all(self.do(event) for event in events)
 
     def do(self, event: Event) -> bool:

@@ -1,4 +1,4 @@
-"""Texts of chapters: Markdown as HTML. HTML that stands in a text is shown as it is written, and pictures are links."""
+"""Texts of chapters: Markdown as HTML. HTML in a text is shown as it is written, and pictures are links."""
 
 import re
 from collections.abc import Sequence

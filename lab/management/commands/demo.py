@@ -1,6 +1,5 @@
-"""`manage.py demo load` or `reset`: a year of flights from New York. Tables are created by ordinary changes, rows
-come by a bulk load on the workers' Spark session. What exists stays, so loading twice does nothing; `reset` drops
-the tables first."""
+"""`manage.py demo load` or `reset`: a year of flights from New York. Tables are created by ordinary changes, rows come
+by a bulk load on the workers' Spark session. What exists stays; `reset` drops the tables first."""
 
 import time
 import zipfile

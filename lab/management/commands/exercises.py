@@ -1,7 +1,5 @@
-"""`manage.py exercises ..`: the chapters of the lab, listed or checked; 0 when nothing is wrong with any of them.
-
-1: something is, each fault in a line of its own; 2: bad usage, with one line that says what.
-"""
+"""`manage.py exercises ..`: the chapters of the lab, listed or checked. Exit code 0: no fault; 1: faults, each in a
+line of its own; 2: bad usage."""
 
 import json
 import re

@@ -1,7 +1,5 @@
-"""`manage.py explore ..`: every schedule of a small model of a change; exit code 0 only when it is proved.
-
-1: violated, with a counterexample; 3: unknown, the budget was spent; 2: bad usage, with one line that says what.
-"""
+"""`manage.py explore ..`: every schedule of a small model of a change. Exit code 0: proved; 1: violated, with a
+counterexample; 2: bad usage; 3: unknown, the budget was spent."""
 
 import json
 import signal

@@ -1,9 +1,7 @@
-"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other;
-`manage.py lab replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's;
-`manage.py lab record [NAME ..]`: the replays that the lab shows to those who may not ask for one, recorded again.
-
-0: as asked, the verdicts agree; 1: the cluster says no, or they differ; 2: bad usage; 3: it is not known yet.
-"""
+"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other; `manage.py lab
+replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's; `manage.py lab record [NAME
+..]`: the replays that the lab shows to people who may not ask for one, recorded again. Exit code 0: as asked, the
+verdicts agree; 1: refused, or they differ; 2: bad usage; 3: not known yet."""
 
 import getpass
 import json

@@ -1,7 +1,5 @@
-"""`manage.py script FILE..`: run golden scripts and compare what they say with what was recorded.
-
-Exit code 0: all as recorded; 1: some say something else; 2: a file can't be read as a script.
-"""
+"""`manage.py script FILE..`: runs golden scripts and compares their output with the recorded one. Exit code 0: all as
+recorded; 1: some differ; 2: a file that is no script."""
 
 import json
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
-"""`manage.py simulate --seeds A..B ..`: runs of a cluster in which much goes wrong; exit code 0 when nothing is found.
-
-1: a rule was broken, with the seed and the shortest events that show it; 2: bad usage, with one line that says what.
-"""
+"""`manage.py simulate --seeds A..B ..`: runs of a cluster in which much goes wrong. Exit code 0: nothing found; 1: a
+rule was broken, with the seed and the shortest events that show it; 2: bad usage."""
 
 import json
 import time

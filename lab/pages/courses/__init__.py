@@ -1,7 +1,7 @@
 """The pages of chapters, and of classes that go through them.
 
 chapters     chapters as lists and heads show them; which can be done, which comes next
-task_state   what a screen shows of its task: the last answer, a game, a search
+task_state   a task on its screen: the last answer, a game, a search
 task_runs    the runs that answer a prediction
 endings      the end of a chapter, and everything that was done
 handouts     a sheet of paper for each chapter

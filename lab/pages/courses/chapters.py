@@ -17,7 +17,6 @@ BELIEF = re.compile(r"\*([^*]+)\*\s*(.*)", re.DOTALL)
 
 
 def text(book: Book, key: str) -> str:
-    """A text of a chapter in the reader's language."""
     return book.text((get_language() or "en").lower(), key)
 
 
@@ -43,11 +42,9 @@ def described(book: Book, rows: Tasks) -> dict[str, Any]:
 
 
 def course_of(chapters: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The progress over all chapters, as `described` gives them: tasks done, chapters done, and the one to go on with.
-
-    That is the last one begun while it still hides something, or what follows it: a learner who skips a chapter, or
-    predicts wrong in one, is not sent back to it before the end.
-    """
+    """The progress over all chapters, as `described` gives them: tasks done, chapters done, and the one to go on with:
+    the last one begun while it still hides something, else the next. A learner who skips a chapter, or predicts wrong
+    in one, is not sent back to it before the end."""
     open_ones = [one for one in chapters if not one["waits_for"]]
     undone = [one for one in open_ones if one["done"] < one["tasks"]]
     begun = max((at for at, one in enumerate(open_ones) if one["done"]), default=-1)
@@ -63,12 +60,11 @@ def course_of(chapters: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def every_chapter() -> list[Book]:
-    """All chapters in their order, those too that wait for what this version lacks."""
+    """All chapters in their order, also those that this version cannot run."""
     return [book for book in books(settings.EXERCISES_DIR) if book.chapter is not None]
 
 
 def teachable() -> list[Book]:
-    """The chapters that can be done."""
     return [book for book in every_chapter() if book.chapter is not None and not book.chapter.waits_for]
 
 

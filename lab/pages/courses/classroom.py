@@ -1,7 +1,5 @@
-"""A teacher's pages: courses, the live grid of learners and tasks, a learner's trace, the first answers, a CSV file.
-
-A course is found among those that its reader teaches, or not at all: nobody learns that there is another.
-"""
+"""A teacher's pages: courses, the live grid of learners and tasks, a learner's trace, the first answers, a CSV file. A
+course is found among those that its reader teaches, so that no other reader sees that it exists."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +45,6 @@ PROBLEMS: Mapping[str, str | Promise] = {
 @never_cache
 @require_http_methods(["GET", "POST"])
 def courses(request: HttpRequest) -> HttpResponse:
-    """The courses that one teaches, and a form for a new one."""
     problem, asked = "", _asked(request)
     if request.method == "POST":
         try:
@@ -83,7 +80,6 @@ def _asked(request: HttpRequest) -> dict[str, Any]:
 @never_cache
 @require_GET
 def course(request: HttpRequest, pk: int) -> HttpResponse:
-    """The grid of a course, and all that is done with it."""
     mine = _course(request, pk)
     link = public_link(request, reverse("join", args=[mine.token]))
     context = {
@@ -100,7 +96,7 @@ def course(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def paced_title(mine: Course) -> str:
-    """The screen on which a class is, in words; "" where everybody goes on by themselves."""
+    """The screen on which a class is, in words; "" without a pace."""
     book = next((one for one in chapters_of(mine) if one.folder == mine.paced_chapter), None)
     return "" if book is None else f"{text(book, TITLE)}: {text(book, f'{mine.paced_screen}.title')}"
 
@@ -108,7 +104,7 @@ def paced_title(mine: Course) -> str:
 @never_cache
 @require_GET
 def grid(request: HttpRequest, pk: int) -> HttpResponse:
-    """The grid alone, asked for every other second. A page whose course is not there any more is loaded again."""
+    """The grid alone, polled by the page, which is loaded again when its course does not exist any more."""
     mine = _course(request, pk)
     return render(request, "lab/classroom_grid.html", {"course": mine, **course_grid.grid(mine, request.GET)})
 
@@ -149,7 +145,6 @@ def _link_of(screen: Screen, answer: Mapping[str, Any]) -> str:
 @never_cache
 @require_GET
 def answers_csv(request: HttpRequest, pk: int) -> HttpResponse:
-    """Everything that members did, a line for each learner and task."""
     mine = _course(request, pk)
     chapters = [book.chapter for book in chapters_of(mine) if book.chapter]
     found = sheet(selectors.lines(mine, chapters, now()))
@@ -176,7 +171,6 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Delete the course with all that was done in it."""
     services.delete_course(_course(request, pk))
     return redirect("courses")
 
@@ -192,7 +186,7 @@ def is_only_here(link: str) -> bool:
 
 
 def qr_code(text: str) -> str:
-    """The QR code of a text as an SVG element: two paths with colours as attributes, dark on light in any theme."""
+    """A QR code as an SVG element: two paths with colours as attributes, dark on light in any theme."""
     code = segno.make(text, error="m", micro=False)
     return code.svg_inline(scale=QR_MODULE_PX, dark="#000", light="#fff", border=4, omitsize=True, svgclass="qr")
 
@@ -205,7 +199,6 @@ def _course(request: HttpRequest, pk: int) -> Course:
 
 
 def _number(text: str | None) -> int:
-    """The number that a text is; 0, which nothing has, for any other."""
     return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else 0
 
 

@@ -32,7 +32,6 @@ STATUS: Mapping[Status, tuple[str, str | Promise]] = {
     Status.DONE_WITH_HINTS: ("circle-help", gettext_lazy("done with hints")),
     Status.DONE_AFTER_WRONG: ("rotate-ccw", gettext_lazy("done after a wrong prediction")),
 }
-"""The glyph and the word of each."""
 
 
 def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
@@ -74,7 +73,6 @@ def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
 
 
 def cells(columns: Sequence[Mapping[str, str]], cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """The cells of a row, each with the id and the title of its column."""
     found = []
     for column, cell in zip(columns, cells, strict=True):
         glyph, word = STATUS[cell.status]

@@ -1,4 +1,4 @@
-"""The end of a chapter, and of the whole course: what a learner takes home, predicted, broke, built and proved."""
+"""The end of a chapter, and of the whole course: what a learner predicted, broke, built and proved."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -37,7 +37,6 @@ def ending(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
 
 
 def predictions(book: Book, rows: selectors.Tasks) -> Iterator[dict[str, Any]]:
-    """The first answer to each prediction of a chapter, in words, and whether it was right."""
     assert book.chapter is not None, book.folder
     first = _first_attempts(rows.values())
     for screen in book.chapter.screens:
@@ -61,7 +60,6 @@ def _first_attempts(rows: Iterable[Progress]) -> Mapping[int, Attempt]:
 
 
 def _worded(book: Book, screen: Screen, task: Predict, answer: Mapping[str, Any]) -> str:
-    """An answer in words (Markdown), of several items each."""
     if task.form is not Form.MATCH:
         return ghost_of(book, screen, dict(answer))
     given = answer.get("match", {})
@@ -102,13 +100,11 @@ def _done(book: Book, rows: selectors.Tasks) -> dict[str, Any]:
 
 
 def _broken(passed: Iterable[Screen]) -> list[str]:
-    """The clauses that tasks to break something were about, each once."""
     every = [one for screen in passed if isinstance(screen.task, Reach) for one in screen.task.until]
     return list(dict.fromkeys(one.partition("@")[0] for one in every if not one.startswith(("v", "public"))))
 
 
 def _built(passed: Iterable[Screen], rows: selectors.Tasks) -> Iterator[str]:
-    """The orders that were built and are safe, as lines with arrows."""
     for screen in passed:
         if not isinstance(screen.task, Design):
             continue

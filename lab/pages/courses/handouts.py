@@ -1,7 +1,5 @@
-"""The handout of a chapter: one sheet of A4 with its misconception, its picture, and the sentence to take home.
-
-It shows what the chapter's tasks come to, so a learner gets it when the tasks are done; instructors get it at once.
-"""
+"""The handout of a chapter: one sheet of A4 with its misconception, its picture, and the sentence to take home. It
+shows what the chapter's tasks come to, so a learner gets it when they are done; instructors get it at once."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ from lab.pages.courses.pacing import address_of
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """The invite link, in the language of its course. Who is a member already comes to the course at once."""
+    """The invite link, in the language of its course. A member comes to the course at once."""
     course = get_object_or_404(Course, token=token)
     with translation.override(course.language):
         if request.method == "POST":
@@ -65,7 +65,6 @@ def _join_page(
 @never_cache
 @require_GET
 def my_course(request: HttpRequest) -> HttpResponse:
-    """The course that this browser works in: its chapters, and how far one is."""
     member = selectors.member_here(request)
     if member is None:
         return redirect("lab")
@@ -105,7 +104,6 @@ def step_out(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def leave(request: HttpRequest) -> HttpResponse:
-    """Leave the course; what one did in it is deleted."""
     services.leave(request.session)
     messages.success(request, _("You have left the course, and what you did in it is deleted."))
     return redirect("lab")

@@ -32,7 +32,7 @@ from lab.sessions.setups import setup_named
 
 
 def address_of(course: Course) -> str:
-    """The screen on which the class is; "" where everybody goes on by themselves."""
+    """The screen on which the class is; "" without a pace."""
     pace = services.pace_of(course)
     return "" if pace is None else reverse("chapter-screen", args=(pace.chapter, pace.screen))
 
@@ -40,7 +40,6 @@ def address_of(course: Course) -> str:
 @never_cache
 @require_GET
 def pace_here(request: HttpRequest) -> JsonResponse:
-    """The address of the screen on which the reader's class is."""
     member = selectors.member_here(request)
     return JsonResponse({"address": "" if member is None else address_of(member.course)})
 
@@ -108,7 +107,7 @@ def projector(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def projector_counts(request: HttpRequest, pk: int) -> HttpResponse:
-    """The counts of the projector's page alone, asked for every other second."""
+    """The counts of the projector's page alone, which polls them."""
     mine = _course(request, pk)
     place = _paced(mine)
     if place is None:
@@ -119,7 +118,6 @@ def projector_counts(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def learner(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """A learner's first answers, chapter by chapter."""
     mine = _course(request, pk)
     member = get_object_or_404(selectors.members_of(mine), number=number)
     every = progress_everywhere(Learner(member_id=member.pk))
@@ -138,7 +136,6 @@ def learner(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 
 
 def _tasks(mine: Course, book: Book, number: int) -> list[dict[str, Any]]:
-    """The learner's row of the grid."""
     assert book.chapter is not None, book.folder
     columns = [{"id": one.id, "title": course_grid.task_title(book, one)} for one in selectors.tasks_of(book.chapter)]
     row = next(one for one in selectors.grid(mine, book.chapter, now()) if one.member.number == number)
@@ -159,7 +156,6 @@ def _counts(request: HttpRequest, mine: Course, place: tuple[Book, Chapter, Scre
 
 
 def _options(book: Book, screen: Screen) -> list[str]:
-    """The answers that a prediction offers, in words."""
     if not isinstance(screen.task, Predict):
         return []
     form = form_of(book, screen, {})
@@ -168,7 +164,7 @@ def _options(book: Book, screen: Screen) -> list[str]:
 
 
 def _paced(mine: Course) -> tuple[Book, Chapter, Screen] | None:
-    """The screen on which a class is; None without a pace, and where that screen is not there any more."""
+    """The screen on which a class is; None without a pace, or when that screen does not exist any more."""
     pace = services.pace_of(mine)
     book = next((one for one in chapters_of(mine) if pace is not None and one.folder == pace.chapter), None)
     if pace is None or book is None or book.chapter is None:

@@ -1,10 +1,5 @@
-"""State of a task on its screen: the last answer and what it found, a game that goes on, or a search.
-
-the address has moves        the game of these moves
-the address has a question   what is searched for, with the lines it is about
-an answer was no answer      what was sent, and what is wrong with it: once, after the redirect
-otherwise                    the last answer, what was remarked, and what it revealed
-"""
+"""State of a task on its screen: a game or a search that the address names, a refused answer (once, after the
+redirect), else the last answer with its remarks and what it revealed."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +23,7 @@ from lab.sessions.setups import setup_named
 from lab.texts import NOTHING, Text
 
 PROBLEM = "lab_problem"
-"""The key of an answer that was none in the data of a browser's session."""
+"""The session's key of a refused answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +49,13 @@ class TaskState:
 
 
 def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: Text) -> None:
-    """Keep an answer that was none until the page is shown again."""
+    """Keeps a refused answer until the page is shown again."""
     request.session[PROBLEM] = [chapter.id, screen.id, answered, texts.to_json(problem)]
 
 
 def task_state(
     request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None
 ) -> TaskState:
-    """State of the task on the page that was asked for."""
     attempt = last_attempt(progress)
     start = _begun(screen, progress)
     if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:
@@ -150,7 +144,6 @@ def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Questio
 
 
 def lines_asked(question: Question) -> list[str]:
-    """The lines that a question is about; none where it is about a session."""
     asked = question.asked
     found: list[str] = asked["order"]["tiles"] if "order" in asked else asked.get("lines", [])
     return found

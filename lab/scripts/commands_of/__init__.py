@@ -1,8 +1,6 @@
-"""The whole language of golden scripts: `lab.scripts.commands` with every sentence made known to it.
+"""The whole language of golden scripts: `lab.scripts.commands` with every sentence, registered by import.
 
-A module registers its sentences when it is imported; whoever runs a script imports this package.
-
-schema          tables and versions made by hand, rules left out, time, what there is to see
+schema          tables and versions made by hand, rules left out, time, inspection
 changes         plan, submit and step a change; pause, resume, cancel; its worker dies
 reorganisation  filling by hand, one chunk at a time; verification
 model           an explorer's model: its tables, its change, its fill range by range

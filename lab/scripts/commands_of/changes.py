@@ -16,7 +16,7 @@ from lab.scripts.commands import Lab, Match, command
 from storage.buckets import StorageCount
 
 RUN_ERROR = "the disk is full"
-"""What a reorganisation, or any other step, reports that is made to fail."""
+"""The error of a reorganisation, or another step, that is made to fail."""
 
 
 @command("plan DDL", r"plan (.+)", "show the plan of a change, and do nothing")

@@ -1,4 +1,4 @@
-"""Sentences about tables and versions made by hand, rules left out, time, and what there is to see."""
+"""Sentences about tables and versions made by hand, rules left out, time, and inspection."""
 
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId

@@ -58,8 +58,6 @@ ONE_TABLE = "t"
 
 
 class Drawing:
-    """One position of a model beside the one before it."""
-
     def __init__(self, plain: Plain, config: Config, before: Config, names: Names = MODEL_NAMES) -> None:
         self.plain, self.model, self.effects = plain, plain.model, plain.effects
         self.config, self.before, self.names = config, before, names

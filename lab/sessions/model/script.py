@@ -5,9 +5,8 @@
     n1.begin         n1: begin, n1: enter t    of a model that enters late: n1: begin
     fill.read.1.2    chunk: read (1), (2)  the second attempt at the first range
 
-News are lost, so that nodes learn of a version when the session says so, and the reorganisation goes by hand. Lines are
-found by doing them: only the cluster knows how many steps its worker takes to the next publish. A step that the cluster
-refuses, such as a transaction on a table that is not public, raises `NoSentence`.
+News are lost, so that nodes get a version when the session says so, and the reorganisation goes by hand. Lines are
+found by doing them: only the cluster knows how many steps its worker takes to the next publish.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,10 +58,8 @@ LEFT_OUT = {
     Broken.STALE_FENCE: Without.ENTRY,
     Broken.NEWER_VERSION: Without.SNAPSHOT,
 }
-"""The rule of the cluster for each rule that a model lacks; the others are steps that its plan lacks.
-
-A fence as of a snapshot lets in what no fence would: a version that a node leased when the snapshot was taken.
-"""
+"""The rule of the cluster for each rule that a model lacks; the others are steps that its plan lacks. A fence as of a
+snapshot lets in a version that a node leased when the snapshot was taken, as no fence would."""
 
 
 class NoSentence(BadSession):
@@ -95,7 +92,6 @@ class Lines:
         return golden.recorded([*self.blocks, [f"check {self._name(table)} accepted" for table in self.tables]])
 
     def take(self, step: Step, words: str = "") -> None:
-        """One step of the session, a block of its own. Raises `NoSentence`."""
         self.blocks.append([f"# {words or step_id(step)}"])
         try:
             self._take(step)

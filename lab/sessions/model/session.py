@@ -1,8 +1,5 @@
-"""A session on an explorer's model: positions that a list of steps leads through.
-
-A model's positions do not depend on the way to them, so all sessions on it share them: a session of 200 steps is 200
-look-ups. Beyond `POSITIONS_MAX` they are computed anew.
-"""
+"""A session on an explorer's model: positions that a list of steps leads through. They do not depend on the way to
+them, so all sessions on a model share them, up to `POSITIONS_MAX`."""
 
 import threading
 from collections.abc import Sequence
@@ -73,7 +70,6 @@ class Machine:
         self.positions: dict[Config, Position] = {}
 
     def followed(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], RefusedStep | None]:
-        """As `follow`, and takes the lock."""
         with self.lock:
             return self.follow(steps)
 
@@ -166,7 +162,6 @@ def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
-    """A position of a session on a model. Raises `BadSession`."""
     machine, names = machine_of(*model_of(setup, session)), names_of(setup, session)
     with machine.lock:
         positions, lines, refused = machine.follow(session.steps)

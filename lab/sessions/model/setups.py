@@ -17,7 +17,7 @@ from lab.sessions.shown import Text
 FENCE, TWO_VERSIONS = "fence", "two-versions"
 CHAPTER = "chapter"
 NAMES = "names"
-"""The parameter with what a model's things are called (`lab.sessions.names`)."""
+"""The parameter with the names of a model's things (`lab.sessions.names`)."""
 
 PROTECTS: Mapping[str, Text] = {
     FENCE: Text("T2: a store accepts no transaction of a version that is older than the fence"),
@@ -51,7 +51,6 @@ PROTECTS: Mapping[str, Text] = {
     "stale-fence": Text("T2: the fence is read as of now, not as of the transaction's snapshot"),
     "newer-version": Text("T3: a transaction uses no version that its snapshot does not hold"),
 }
-"""What each rule protects, by its id."""
 
 
 def _may(*ids: str) -> tuple[LeftOut, ...]:
@@ -309,7 +308,6 @@ def own_model_of(setup: Setup, session: Session) -> Model:
 
 
 def names_of(setup: Setup, session: Session) -> Names:
-    """Raises `BadSession`."""
     return names_in(str(setup.values(session).get(NAMES, "")))
 
 

@@ -49,8 +49,6 @@ def held_by(lab: Lab) -> pairs.StoredPairs:
 
 
 class Drawing:
-    """One position of a cluster beside the pairs before it."""
-
     def __init__(self, lab: Lab, before: pairs.StoredPairs) -> None:
         self.lab, self.world, self.before = lab, lab.world, before
         control = lab.world.control

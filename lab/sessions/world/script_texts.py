@@ -1,10 +1,5 @@
-"""Refusals and output of the lab's cluster, as texts for pages.
-
-    {node} still leases version {version} (expires in ..)    {node} still leases v{version}, for {seconds} s at most
-    {node}: under {what}; + {pair}; + {pair}                 n1, as v2: + row 1, + a = 1 of row 1
-
-A line that no step of a palette prints stays as it is: a test plays sessions at random and finds none.
-"""
+"""Refusals and output of the lab's cluster, as texts for pages. A line that no step of a palette prints stays as it is:
+a test plays sessions at random and finds none."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -153,7 +148,7 @@ CANNOT: Mapping[str, Text] = {
     "cannot renew: {why}": Text("{node} cannot renew its lease: {why}"),
     "cannot release: {why}": Text("{node} cannot give its lease back: {why}"),
 }
-"""What a node reports that it could not do."""
+"""Acts that a node reports as impossible."""
 WRITTEN = "  {pair}"
 """A pair that a statement wrote, below the line of the statement."""
 ROW, VALUE = Text("row {row}"), Text("{value} of row {row}")
@@ -165,7 +160,6 @@ OF_ELEMENTS: Mapping[StepKind, Text] = {
 
 
 def text_of(line: object) -> Text:
-    """The text of a refusal, a reason or a line of output."""
     if not isinstance(line, Sentence):
         return Text("{why}", {"why": str(line)})
     values = line.values

@@ -1,9 +1,6 @@
-"""A session on the lab's cluster: lines of the scripts' language, from a set-up's scenery on.
-
-A cluster is stored as bytes at each position, so that going back, trying a line, and a second session with the same
-beginning cost a copy and no replay. Copies share descriptors and plans, which never change. A page offers the set-up's
-palette, each line tried on a copy; a refusal is the reason shown.
-"""
+"""A session on the lab's cluster: lines of the scripts' language, from a set-up's scenery on. A cluster is stored as
+bytes at each position: going back, trying a line, and a second session with the same beginning cost a copy and no
+replay. Copies share descriptors and plans, which never change."""
 
 import io
 import pickle
@@ -83,10 +80,9 @@ class Position:
     faults: tuple[Fault, ...]
     newest: int
     severities: tuple[Severity, ...]
-    """The weight of each clause."""
 
     tried: dict[str, Offer] = field(default_factory=dict)
-    """Lines of the palette that were tried here, by their text: whoever comes here is offered the same."""
+    """Lines of the palette that were tried here, by their text."""
 
     def lab(self) -> Lab:
         """A copy that the caller may change."""
@@ -164,7 +160,6 @@ _machine = Machine()
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> SessionView:
-    """A position of a session on the lab's cluster. Raises `BadSession`."""
     scenery = SCENERY[setup.name]
     with _machine.lock:
         positions, refused = _followed(setup, session)

@@ -1,11 +1,7 @@
-"""Set-ups on the lab's cluster: leases, news, routers, and a node that freezes (chapters 6, 7, 10, 12).
-
-    prologue   lines of the scripts' language that happen before a session begins
-    palette    the lines that a session may take, by actor; a page offers them all with their refusals
-
-The table is t (id, a), and a change adds the index by_a on a; `step` is its executor's next act. That of routers is t
-(id, a, b), without an index.
-"""
+"""Set-ups on the lab's cluster: leases, news, routers, and a node that freezes (chapters 6, 7, 10, 12). Each has a
+prologue, lines of the scripts' language before a session begins, and a palette of lines that it may take. The table is
+t (id, a), and a change adds the index by_a on a; `step` is its executor's next act. That of routers is t (id, a, b),
+without an index."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +25,7 @@ class Line:
     label: Text
     is_single: bool = False
     to: str = ""
-    """The lane that it goes to whatever comes of it; "": what it says tells."""
+    """The lane that it always leads to; "": its output decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,6 @@ PROTECTS: Mapping[Without, Text] = {
     Without.GRACE: Text("L8: a lock without a lease holds a change back for a short while only"),
     Without.ASKING_TIME: Text("L1: a lease counts from when it was asked for"),
 }
-"""What each rule protects."""
 
 
 def _may(*rules: Without) -> tuple[LeftOut, ...]:
