@@ -139,6 +139,7 @@ def _facts() -> dict[str, Any]:
 
 
 def _redis_version() -> str:
+    """Redis may be away (X3)."""
     from redis import Redis  # only here: the lab in a browser shares the other pages of this module
     from redis.exceptions import RedisError
 
