@@ -3,18 +3,18 @@
 encoding         values as bytes whose order is the values'
 pairs            a table as pairs
 buckets          on which storage a row lies
-mutations        what a statement does to the pairs of a row, and what a fill puts (R2; for many rows: arrow/)
+mutations        the effect of a statement, or a fill, on the pairs of a row (R2; for many rows: arrow/)
 reads            the columns that an element reads
 derived          columns that follow from another
 answers          values of expressions that PostgreSQL computes, as they come with a row
 asking           the questions for them, and the statement that answers those of many rows
 answering        asks them by a session of psycopg
-commit_outcomes  what the store's answer proves about a COMMIT whose session was lost (T7)
+commit_outcomes  the proved outcome of a COMMIT whose session was lost (T7)
 store            the interface, and a store in memory
 postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration
 statements       SQL for pairs
 sequences        numbers of identity columns
-pair_views       what of the pairs users' texts may read: a view for each version and storage
+pair_views       the pairs that users' texts may read: a view for each version and storage
 page_sizes       the number of pairs to read at once, by the bytes they are likely to have
 integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow

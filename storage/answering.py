@@ -1,5 +1,5 @@
-"""Asks PostgreSQL about rows by a session of psycopg (`storage.asking`): as the reader role, in the session's
-transaction or one of its own, without leaving settings behind or ending a transaction."""
+"""Asks PostgreSQL about rows (`storage.asking`) by a session of psycopg, as the reader role: it leaves no settings
+behind, and ends no transaction of the session."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,11 +1,5 @@
-"""PostgreSQL's answers about rows: values of expressions that are not computed here. Pure.
-
-    question    an expression, and the encoded values that a row has in the columns which it reads
-    answer      its value; or the error that it gives, which is an answer, too
-
-The pairs of a row may depend on such a value. Pure functions take the answers with the row, and raise `Unanswered`;
-their caller asks the store and calls again (`storage.asking`).
-"""
+"""PostgreSQL's answers about rows: values of expressions that are not computed here, or their errors. Pure functions
+take the answers with the row and raise `Unanswered`; their caller asks the store and calls again (`storage.asking`)."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -29,8 +23,6 @@ NO_ANSWERS: Answers = {}
 
 
 class Unanswered(Exception):
-    """The value of an expression was not asked for yet."""
-
     def __init__(self, question: Question) -> None:
         super().__init__(question)
         self.question = question

@@ -1,12 +1,12 @@
-"""Builds the questions to PostgreSQL about rows, and reads the answers.
+"""Questions to PostgreSQL about rows, and their answers. One statement asks for many rows:
 
-    SELECT bytes of value                                    what `storage.encoding.encode_value` makes of it
-    FROM (SELECT jsonb_exists("#4", 'a') AS value            the kept text, as it is
-          FROM (SELECT .. AS "#4" FROM unnest($1)))          columns by id, out of encoded values
+    SELECT bytes of value                                    as of `storage.encoding.encode_value`
+    FROM (SELECT jsonb_exists("#4", 'a') AS value            the kept text
+          FROM (SELECT .. AS "#4" FROM unnest($1)))          columns by id, from encoded values
 
-One statement asks for many rows. It reads no table and is immutable: any session may run it, as the reader role, under
-`storage.postgres.USERS_SETTINGS`. Column values have no length, so a char has no trailing blanks. A row without a
-value fails the statement: halving (`parts`) finds it, and its error is its answer.
+It reads no table and is immutable: any session may run it, as the reader role, under `storage.postgres.USERS_SETTINGS`.
+Column values have no length, so a char has no trailing blanks. A row without a value fails the statement: halving
+(`parts`) finds it, and its error is its answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,8 +40,8 @@ OF_ANY_LENGTH = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
     """The statement that computes an expression of type `returns` for many rows. $1, $2, .. are arrays of encoded
-    values of `columns_of(text)`. The answer has one column: each value's bytes in order, or NULL for a value that no
-    column can have (`read_answer`)."""
+    values of `columns_of(text)`; the answer is each value's bytes in order, NULL for a value that no column can
+    have."""
     columns = [replace(descriptor.column(column_id), length=None) for column_id in sorted(columns_of(text))]
     names = [f"v{column.id}" for column in columns]
     decoded = [
@@ -61,7 +61,6 @@ def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
 
 
 def read_answer(returns: SqlType, data: bytes | None) -> PyValue | SqlError:
-    """The value or error of an answer's bytes."""
     return out_of_range(returns) if data is None else encoding.decode(returns, data)[0]
 
 
@@ -104,7 +103,6 @@ def answers_of(
 
 
 def parts(questions: Sequence[Question]) -> list[Sequence[Question]]:
-    """Two halves of failing questions; nothing for a single one."""
     half = len(questions) // 2
     return [questions[:half], questions[half:]] if half else []
 

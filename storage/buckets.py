@@ -1,14 +1,12 @@
-"""The storage of a row: sharding key -> bucket -> storage.
-
-The number of buckets is fixed for a cluster; a storage owns a contiguous range of them. A sharding function makes a
-number of the sharding key's values, up to the first NULL:
+"""The storage of a row: sharding key -> bucket -> storage. The number of buckets is fixed for a cluster, and a storage
+owns a contiguous range. A sharding function makes a number of the key's values, up to the first NULL:
 
     strcrc32   the text form of each value        1 -> 477, 2 -> 401, "Emma" -> 2861, ("Emma", 22) -> 830
     mpcrc32    strings as they are, others packed  1 -> 1614, "Emma" -> 2861
     bucket     one column that names the bucket    7 -> 7      (custom placement)
 
 The first two are tarantool/vshard's: CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), initial 0xFFFFFFFF, no
-final inversion. "Packed" is MessagePack's form of booleans and integers; other types go by their text.
+final inversion. MessagePack packs booleans and integers; other types go by their text.
 """
 
 from collections.abc import Callable, Iterable
@@ -101,7 +99,7 @@ def _named(data: bytes) -> int:
 
 
 CUSTOM = "bucket"
-"""The function by which a row's own column names its bucket: custom placement."""
+"""Custom placement: a row's own column names its bucket."""
 
 FUNCTIONS: dict[str, ShardingFunction] = {
     "strcrc32": ShardingFunction(text_piece),

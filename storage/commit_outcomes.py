@@ -1,12 +1,8 @@
 """The outcome of a transaction whose session was lost at COMMIT (protocol.md, T7).
 
-Recovery after a crash may give the id of a lost transaction to another one, for which `pg_xact_status` then answers:
-
-    life 1    ours takes id 77, COMMIT on its way ── crash, nothing of it was flushed
-    life 2    another one takes id 77, commits    ── "77? committed"
-
-A *life* of the server lies between two recoveries, and a session within one. Its sign (`storage_life`) is read when
-the session opens, and compared with that of the session that asks later:
+A crash may lose an unflushed transaction, whose id recovery then gives to another one: `pg_xact_status` says
+"committed", of the other one. So a session reads the sign of the server's *life* (the time between two recoveries,
+`storage_life`) as it opens, and it is compared with that of the session that asks later:
 
     committed    ours, if the signs are the same and known; else perhaps another one's
     aborted      ours, or another one's: then ours left no trace of its id, so no commit either

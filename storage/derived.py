@@ -1,12 +1,6 @@
-"""Columns whose value follows from another's: the twin of a column whose type changes.
-
-    version      old column                     twin
-    before       public                         write-only, derived from old
-    the swap     write-only, derived from twin  public
-
-Only a statement that writes its source puts a derived pair; moving the row writes all. In delete-only the pair is
-removed when its source is written, as an index entry is.
-"""
+"""Derived columns: the twin of a column whose type changes. Before the swap the twin is write-only and derived from the
+old column, after it the reverse. Only a statement that writes its source puts a derived pair (moving the row writes
+all); in delete-only it removes the pair, as an index entry."""
 
 from collections.abc import Mapping
 

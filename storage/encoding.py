@@ -10,16 +10,16 @@
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
-    bytea       01 · bytes · 00 01           `catalog.values.bytea`; a 00 in them is 00 FF
-    time        01 · 8 bytes                 microseconds since midnight
-    interval    01 · 10 bytes                `catalog.values.intervals`; its span: 1 month and 30 days are one key
+    bytea       01 · bytes · 00 01       `catalog.values.bytea`; a 00 in them is 00 FF
+    time        01 · 8 bytes             microseconds since midnight
+    interval    01 · 10 bytes            `catalog.values.intervals`; its span: 1 month and 30 days are one key
     array       01 · UTF-8 · 00          its text, under the settings of `to_text`; of columns only, as are
     json, jsonb 01 · UTF-8 · 00          these bytes do not sort
 
-Each encoding ends by itself, so a key is a sequence of them. Pairs hold the same bytes, so index keys are made without
-decoding. Descending columns have every byte inverted. What a key leaves out stands before it in a pair, which then
-begins with 03: two bytes of scale of a numeric, months and days of an interval. For a primary key, which has no pair,
-the column's type says it, or nothing does (`value_of_key`).
+Each encoding ends by itself, so a key is a sequence of them; descending columns have every byte inverted. Pairs hold
+the same bytes, so index keys are made without decoding. A pair with what keys leave out begins with 03 and that: two
+bytes of scale of a numeric, months and days of an interval. A primary key has no pair: there the column's type says it,
+or nothing does (`value_of_key`).
 """
 
 import datetime as dt
@@ -68,7 +68,7 @@ KEY_LENGTHS = {
     SqlType.BYTEA: bytea.key_length,
     SqlType.INTERVAL: intervals.key_length,
 }
-"""Where a key ends, of the types whose keys are neither of one length nor end with 00."""
+"""The length of a key of a type whose keys are neither of one length nor end with 00."""
 
 
 class Undecodable(ValueError):
@@ -152,7 +152,6 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
 
 
 def inverted(data: bytes) -> bytes:
-    """Every bit flipped: ascending order becomes descending."""
     return data.translate(INVERSE)
 
 

@@ -1,17 +1,15 @@
-"""The effect of a statement, or of a fill, on the pairs of a row under one version of its table.
-
-The rule table (`catalog.states`) says what each operation does to each element in each state; here that becomes
-operations on keys. Removals under filling leave tombstones (R5):
+"""The effect of a statement, or of a fill, on the pairs of a row: the rule table (`catalog.states`) as operations on
+keys.
 
     state          a row is deleted            a row is inserted
     delete-only    its pair is removed         nothing
-    write-only     removed, or a tombstone     the pair is put
-                   while a fill runs           (over a tombstone too)
+    write-only     removed, or a tombstone     the pair is put (over a tombstone too)
+                   while a fill runs (R5)
     public         its pair is removed         the pair is put
 
-A derived column is put where an entry would be (`storage.derived`). A partial index has entries for the rows that its
-condition accepts. `CannotDerive` is raised before any operation. A statement first removes the old entries of all its
-rows and then puts new ones (`in_order`), so that two rows may exchange values of a unique index.
+A derived column is put where an entry would be (`storage.derived`). `CannotDerive` is raised before any operation. A
+statement removes the old entries of all its rows before it puts new ones (`in_order`), so that two rows may exchange
+values of a unique index.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -188,8 +186,8 @@ def _update_placement(
     buckets: int,
 ) -> list[Op]:
     """An update in one placement: `writes` are put, the pairs of `stale` columns are removed. A placement that is not
-    read is like an index whose entry is the whole row: delete-only removes the copy, write-only puts all of it, since
-    a fill may not have come there yet."""
+    read is like an index whose entry is the whole row: delete-only removes the copy, write-only puts all of it, since a
+    fill may not have come there yet."""
     home = left = row_bucket(descriptor, placement, new, buckets)
     if not _is_spread_alike(descriptor, placement, old, new):
         require_bucket(descriptor, placement, new, buckets)
@@ -223,7 +221,6 @@ def _update_placement(
 
 
 def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
-    """True when two states of a row have the same bucket."""
     if not placement.sharding_key:
         return old.key == new.key
     return all(key_value(descriptor, old, c) == key_value(descriptor, new, c) for c in placement.sharding_key)
@@ -253,7 +250,6 @@ def _put_on_update(descriptor: Descriptor) -> tuple[Index, ...]:
 
 
 def key_guards(descriptor: Descriptor) -> frozenset[IndexId]:
-    """The unique indexes over exactly the primary key's columns."""
     return frozenset(index.id for index in descriptor.key_guards)
 
 
@@ -355,7 +351,6 @@ def _remove_entries(
 
 
 def _entry_home(entry: tuple[bytes, bytes], home: int, buckets: int) -> int:
-    """`entry_bucket`, given the entry and the row's bucket."""
     key, owner = entry
     return unique_bucket(key[PREFIX.size :], buckets) if owner else home
 
@@ -389,7 +384,6 @@ def _differs(
 
 
 def source_columns(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
-    """Columns that the index reads, and the primary key."""
     return reads(index) | frozenset(descriptor.primary_key)
 
 

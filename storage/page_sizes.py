@@ -1,12 +1,6 @@
-"""Pages of a scan of some megabytes, whatever the values.
-
-Where values may be large, the server adds up keys and values, and ends a page with the pair that reaches `PAGE_BYTES`.
-That costs a look at each pair, so a page asks for as many pairs as would have `PAGE_BYTES` if they were like those
-before.
-
-    small values    10,000 pairs, then up to 20,000
-    1 MB each       8 of 10,000, then 8 of 8
-"""
+"""Pages of a scan of some megabytes, whatever the values. Where values may be large, the server adds up lengths and
+ends a page with the pair that reaches `PAGE_BYTES`. That costs a look at each pair, so a page asks for only as many as
+would reach it if they were like those before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

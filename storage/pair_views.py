@@ -3,9 +3,9 @@
     pair_views.t7_v13_s1      pairs of rows of table 7 in version 13 on storage 1: their existence and public columns
     pair_views.t7_v13_s1_i2   the entries of its public index 2
 
-The reader role has rights on these views and on no pair table, so other columns and indexes are out of reach by
-privilege. They have no tombstones. The publisher makes them in its transaction, a session with each statement on its
-own table (T9). They are dropped when the version is drained and fenced, or with their pair tables.
+The reader role has rights on these views and on no pair table. The publisher makes them in its transaction, a session
+with each statement on its own table (T9); they are dropped when the version is drained and fenced, or with their pair
+tables.
 """
 
 from typing import Any
@@ -21,7 +21,6 @@ LOCK_TIMEOUT_MS = 50
 
 
 def pair_view(table_id: int, version: int, storage: int, index: IndexId = PRIMARY) -> str:
-    """The name of a view, with its schema."""
     return f"{SCHEMA}.{_name(table_id, version, storage)}{f'_i{index}' if index else ''}"
 
 

@@ -1,4 +1,4 @@
-"""A table as pairs: where each piece of a row lies in the store.
+"""A table as pairs: the place of each part of a row in the store.
 
                        k                            c   v
     row existence      P · 0 · K(r)                 0   empty
@@ -6,13 +6,10 @@
     index entry        P · I · values of r · K(r)   0   empty
     unique entry       P · I · values of r          0   K(r)     (no value NULL)
 
-P placement (2 bytes), I index (2; 0 is the rows themselves), K(r) the encoded primary key. One range holds one index,
-or one row. A partial index has no entry for a row that `Index.where` does not accept. NULL in v is a tombstone and
-nothing else: SQL's NULL is a value.
-
-The store keeps k and c apart. Everywhere else a pair has one key: T · k · c for a pair of a row, T · k for an entry
-(T: the table, 4 bytes; c: 2). No k begins another one, so both have one order. `stored_key` converts;
-`storage.statements` does in SQL, `storage.arrow.encoding` for columns of keys.
+P placement (2 bytes), I index (2; 0: rows), K(r) the encoded primary key: one range holds one index, or one row. NULL
+in v is a tombstone and nothing else: SQL's NULL is a value. Outside the store a pair has one key in the same order: T ·
+k · c for a pair of a row, T · k for an entry (T: the table, 4 bytes; c: 2), converted by `stored_key`,
+`storage.statements` and `storage.arrow.encoding`.
 """
 
 import struct
@@ -297,7 +294,6 @@ def _bucket_of_key(types: tuple[SqlType, ...], function: str, key: bytes, bucket
 
 
 def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | None:
-    """An encoded value as text; None for NULL."""
     sql_type = descriptor.column(column_id).type
     value, _ = encoding.decode(sql_type, data)
     return None if value is None else to_text(sql_type, value)
@@ -360,7 +356,6 @@ def types_of_key(descriptor: Descriptor) -> tuple[SqlType, ...]:
 
 
 def is_existence(key: bytes) -> bool:
-    """True if a key of a row says that it exists."""
     return key.endswith(COLUMN.pack(EXISTS))
 
 

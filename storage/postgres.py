@@ -2,12 +2,12 @@
 
     storage_i.kv_7       pairs of table 7 (a NULL value is a tombstone)
     storage_i.fence_7    a sequence: the oldest version of table 7 that may still write, read as of now
-    storage_i.versions   what the storage knows of every (table, version): both hashes
-    storage_i.enter(..)  the door of every transaction (T2)
+    storage_i.versions   both hashes of every (table, version)
+    storage_i.enter(..)  the beginning of every transaction (T2)
     identity.numbers_..  sequences of identity columns (`storage.sequences`)
 
-A transaction holds a shared advisory lock on (table, version) from `enter` to its end. The exclusive lock proves that
-no transaction of a version is left (L7, L9); one lock serves all storages. Functions take any psycopg cursor.
+From `enter` to its end a transaction holds a shared advisory lock on (table, version), one for all storages. The
+exclusive lock proves that no transaction of a version is left (L7, L9). Functions take any psycopg cursor.
 """
 
 import functools
@@ -48,11 +48,8 @@ STORAGE_REMOVED = ("3F000", "42883")
 """No such schema, or function: how PostgreSQL refuses `enter` for a version on a storage that was removed since."""
 
 PLAN_SETTINGS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "max_parallel_workers_per_gather": "0"}
-"""What leaves PostgreSQL one way to read pairs, whatever it believes of the table: by key, in key order (T6).
-
-It takes the column filter of a page (`c = ANY`) for twenty times as narrow as it is, and would answer
-each page with a parallel scan and a sort of the whole table.
-"""
+"""Settings that leave PostgreSQL one way to read pairs, by key, in key order (T6). It takes the column filter of a page
+(`c = ANY`) for twenty times as narrow as it is, and would scan and sort the whole table for each page."""
 USERS_SETTINGS = {
     "timezone": "UTC",
     "datestyle": "ISO, MDY",
@@ -70,9 +67,9 @@ SESSION_SETTINGS = {
     "client_connection_check_interval": "500",
     "search_path": 'pg_catalog,"$user",public,pg_temp',
 }
-"""Of every session that reads or writes pairs in serializable transactions. What they acknowledge survives a crash
-(T7), whatever the server's default is. The query of a process that was killed ends, and releases its lock (T4).
-Temporary objects come last: a client's temporary table `timestamptz` is a type of this name, too."""
+"""Of every session that reads or writes pairs in serializable transactions. Acknowledged writes survive a crash (T7),
+whatever the server's default is. The query of a killed process ends, and releases its lock (T4). Temporary objects come
+last: a client's temporary table `timestamptz` is a type of this name, too."""
 PLAN_LOCALLY = "; ".join(f"SET LOCAL {name} = {value}" for name, value in PLAN_SETTINGS.items())
 """The same plans for the rest of a transaction, in a session that also does other things."""
 
@@ -92,8 +89,8 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 
 @functools.lru_cache
 def enter_sql(storages: tuple[int, ...]) -> str:
-    """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration. A
-    transaction that only reads has expiration 'infinity' (T4). Numbered parameters keep the statement short."""
+    """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration, which is
+    'infinity' for a transaction that only reads (T4). Numbered parameters keep the statement short."""
     return "SELECT " + ", ".join(f"storage_{number}.enter($1, $2, $3, $4, $5)" for number in storages)
 
 
@@ -176,8 +173,6 @@ def try_exclusive(cur: psycopg.Cursor[Any], table_id: int, version: int) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A session with a transaction under (table, version)."""
-
     pid: int
     application_name: str
     since: Any
@@ -196,9 +191,9 @@ def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holde
 
 
 def held_before(cur: psycopg.Cursor[Any], table_id: int, version: int) -> tuple[int, ...]:
-    """The versions older than `version` under which other sessions have transactions, oldest first. A proof where the
-    fence excludes these versions. Each lock is tried and released: `pg_locks` would list all predicate locks, too,
-    which may take too long."""
+    """The versions older than `version` under which other sessions have transactions, oldest first: a proof where the
+    fence excludes these versions. Each lock is tried and released, since listing `pg_locks` with all predicate locks
+    may take too long."""
     free = "CASE WHEN pg_try_advisory_lock(%s, older) THEN pg_advisory_unlock(%s, older) ELSE false END"
     cur.execute(
         f"SELECT older FROM generate_series(1, %s - 1) AS older WHERE NOT {free} ORDER BY older",

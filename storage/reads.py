@@ -1,9 +1,4 @@
-"""The columns that an element reads.
-
-index        its columns, and those of its condition
-constraint   its columns, and those of its expression
-column       what a derived one follows from
-"""
+"""The columns that an element reads: its own, and those of its condition or expression."""
 
 from catalog.elements import Column, ColumnId, Constraint, Index
 from expressions.rows import columns_of

@@ -1,10 +1,9 @@
-"""Sequences of identity columns at the store, a new one with each ADD IDENTITY.
+"""Sequences of identity columns at the store, a new one with each ADD IDENTITY: identity.numbers_7_3_1 has the numbers
+of column 3 of table 7 since version 1 (hidden row ids, too).
 
-    identity.numbers_7_3_1    numbers of column 3 of table 7, which has them since version 1; hidden row ids, too
-
-The publisher makes a sequence with its first version. Numbers are taken in the transaction that puts them, which holds
-its version, so the sequence lives as long; the end of the change that drops the identity drops it. They have their own
-schema, since a storage can be removed, and the range of bigint, since a type may become wider.
+A transaction takes numbers under its version, so a sequence lives as long as any such version; the end of the change
+that drops the identity drops it. They have their own schema, since a storage can be removed, and the range of bigint,
+since a type may become wider.
 """
 
 import struct

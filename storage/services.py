@@ -1,4 +1,4 @@
-"""Follows the code after each `migrate`: the reader role, and pair views of versions in use."""
+"""After each `migrate`: brings the reader role to its allow list, and makes missing pair views of versions in use."""
 
 from json import loads
 from typing import Any
@@ -12,7 +12,6 @@ from storage.reader import role
 
 
 def keep_reader(using: str, **_: Any) -> None:
-    """Makes the reader role, where the database allows it."""
     with connections[using].cursor() as cursor:
         cursor.execute(role.MAY_MAKE_ROLES_SQL)
         (may_make_roles,) = cursor.fetchone()

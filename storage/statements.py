@@ -1,14 +1,9 @@
 """SQL for pairs: the acts of one statement, and pages of a scan.
 
-Acts are grouped by kind and storage, removals first, keys ascending: a statement over any number of rows costs a few
-round trips (one in a pipeline), and two writers meet in the same order.
-
-    DELETE .. k = ANY, c = ANY      INSERT .. unnest(ks, cs, vs) ON CONFLICT ..      CREATE says what it put
-
-Rows are reached by key or key range only, so that serializable transactions lock what they read and nothing beside it
-(T6). Parameters are for psycopg's `%b`. Statements find pairs by k and c and answer with keys (`storage.pairs`):
-`bounds` are parameters of a range, `lookup` of single pairs, `columns_of` of pairs to put. Numbers are bigint, columns
-int2.
+Acts are grouped by kind and storage, removals first, keys ascending: a few round trips for any number of rows, and two
+writers meet in the same order. Rows are reached by key or key range only, so that serializable transactions lock
+nothing beside what they read (T6). Parameters are for psycopg's `%b`: `bounds` of a range, `lookup` of single pairs,
+`columns_of` of pairs to put. Numbers are bigint, columns int2.
 """
 
 import functools

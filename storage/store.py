@@ -1,8 +1,7 @@
-"""A store of pairs in memory, with serializable transactions, for the lab.
+"""A store of pairs in memory, with serializable transactions, for the lab; the explorer copies, compares and hashes it.
 
-Its contents are a value, which the explorer copies, compares and hashes. A transaction works on a snapshot and is
-refused at commit when something it read or wrote has changed since (40001), as in PostgreSQL. A commit counts once
-flushed; a crash loses the others, and their ids are given out again (T7).
+A transaction works on a snapshot and is refused at commit when something it read or wrote has changed since (40001), as
+in PostgreSQL. A commit counts once flushed; a crash loses the others, and their ids are given out again (T7).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -182,7 +181,7 @@ class MemoryStore:
 @dataclass
 class MemoryTransaction:
     """A snapshot, its reads, and the operations to apply at commit. `misses`: places where it only removed and its
-    snapshot has no pair. What a fill has put there since stays, as with PostgreSQL's DELETE."""
+    snapshot has no pair; a pair that a fill has put there since stays, as with PostgreSQL's DELETE."""
 
     store: MemoryStore
     snapshot: list[dict[bytes, bytes | None]]
@@ -219,7 +218,6 @@ class MemoryTransaction:
             self.ops.append(op)
 
     def commit(self) -> None:
-        """Raises `SerializationFailure` when a key it read or wrote has changed since it began."""
         self.send_commit()
         if self.ops:
             self.store.flush()

@@ -103,7 +103,6 @@ def row(request: HttpRequest, table_id: int) -> HttpResponse:
 
 
 def _descriptor(table_id: int) -> Descriptor:
-    """The newest version of a live table. Raises `Http404`."""
     descriptor = catalog.newest_descriptor(table_id)
     if descriptor is None or not Table.objects.filter(pk=table_id, state=Table.State.LIVE).exists():
         raise Http404(f"there is no live table with id {table_id}")

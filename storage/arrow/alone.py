@@ -12,8 +12,6 @@ LEFT_OUT = ("numpy", "pandas")
 
 
 class _Hidden(MetaPathFinder):
-    """Hides these modules from the thread that imports Arrow."""
-
     def __init__(self) -> None:
         self._thread = get_ident()
 

@@ -1,10 +1,5 @@
-"""Buckets of many rows: the vectorised twin of `storage.buckets.bucket_of`.
-
-Texts of one length stand in a block; one step of the CRC goes over one column of it, which is XORed as one large
-number and looked up with `bytes.translate`:
-
-    crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]      four columns of bytes: shift, look up, XOR
-"""
+"""Buckets of many rows: the vectorised twin of `storage.buckets.bucket_of`. One step of the CRC goes over one column of
+a block of texts of one length, XORed as one large number and looked up with `bytes.translate`."""
 
 from collections.abc import Sequence
 
@@ -74,7 +69,7 @@ def _packed(sql_type: SqlType, values: pa.Array) -> pa.Array:
 
 
 PIECES = {"strcrc32": _texts, "mpcrc32": _packed}
-"""What a value adds to the bytes, of the functions that are a CRC of them; another function goes row by row."""
+"""The bytes that a value adds, of functions that are a CRC; another function goes row by row."""
 
 
 def strcrc32(texts: pa.Array, buckets: int) -> pa.Array:

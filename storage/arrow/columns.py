@@ -1,10 +1,5 @@
-"""Pairs of columns of many rows: the vectorised twin of `storage.derived` and `storage.integrity.constraints`.
-
-    filling column   default 7      every row without a pair lacks 7
-    derived column   "#2"::bigint   every row without a pair lacks what the expression says
-
-A fill puts what is lacking where no writer has decided (R2); verification asks which pairs are wrong or missing.
-"""
+"""Pairs of columns of many rows: the vectorised twin of `storage.derived` and `storage.integrity.constraints`. A fill
+puts missing pairs where no writer has decided (R2); verification asks which pairs are wrong or missing."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,8 +28,8 @@ def column_pairs(
 
 
 def fill_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, rows: StoredRows) -> Pairs:
-    """The pairs that a fill puts: one for each row without one. Raises `CannotDerive`. `rows` hold the column itself,
-    to leave out existing pairs, and a derived one's sources (`storage.reads`)."""
+    """The pairs that a fill puts: one for each row without one. Raises `CannotDerive`. `rows` hold the column itself
+    and a derived one's sources (`storage.reads`)."""
     there = rows.columns.get(column.id)
     lacking = rows if there is None else chosen(rows, there.is_null()) if there.null_count else None
     if lacking is None or not len(lacking):
@@ -83,7 +78,6 @@ def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expressi
 
 
 def missing(column: Column, rows: StoredRows) -> pa.Array:
-    """Mask of the rows without a pair of the column."""
     return rows.columns[column.id].is_null()
 
 

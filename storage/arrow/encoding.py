@@ -1,10 +1,5 @@
 """The vectorised twin of `storage.encoding`: columns of values to columns of bytes and back, by Arrow kernels and
-strided copies; hypothesis compares the two for every type.
-
-    bigint column      1        2        NULL
-    its bits, swapped  80..01   80..02   -          sign flipped, big-endian
-    encoded            01 80..  01 80..  02         one strided copy for each byte of the payload
-"""
+strided copies, one for each byte of the payload. Hypothesis compares the two for every type."""
 
 import struct
 from collections.abc import Iterable
@@ -59,8 +54,6 @@ class MalformedPairs(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Live pairs: two columns of bytes of one length."""
-
     keys: pa.Array
     values: pa.Array
 

@@ -1,11 +1,5 @@
-"""Sorts keys as numbers of eight bytes, at a third of the cost of comparing bytes.
-
-    keys         00 07 01 61 62 63 00 ..     the common beginning is left out
-    words                  [616263 00 ..] [..]   big-endian, a short key with zeros behind it
-    length       of keys that differ by zeros at their end alone the shorter is less
-
-The order is stable.
-"""
+"""Sorts keys, stably, as numbers of eight bytes behind their common beginning, at a third of the cost of comparing
+bytes. Short keys get zeros behind them; of keys that differ by these alone the shorter is less."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

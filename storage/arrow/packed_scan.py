@@ -1,11 +1,6 @@
-"""A scan of a key range in packed pages; the caller has the connection:
-
-    while not scan.is_done:
-        page = scan.take(*ask(*scan.question()))
-
-A page first leaves out values that are too long for it (`storage.page_sizes.longest_of`). If there are any it is asked
-for again, and the server adds up lengths from then on, for all scans with the same `Lengths`.
-"""
+"""A scan of a key range in packed pages; the caller has the connection: `while not scan.is_done: page =
+scan.take(*ask(*scan.question()))`. A page leaves out values too long for it (`storage.page_sizes.longest_of`); if there
+are any it is asked for again, and from then on the server adds up lengths for all scans with the same `Lengths`."""
 
 from collections.abc import Sequence
 

@@ -1,11 +1,4 @@
-"""References of many rows: the vectorised twin of `storage.integrity.references`.
-
-row      code     of_rows         places
-trip 1   LAX      0               0   airports · K(LAX) · exists   on storage 2
-trip 2   NULL     (null)          1   airports · K(CDG) · exists   on storage 1
-trip 3   CDG      1
-trip 4   LAX      0               each place comes once
-"""
+"""References of many rows: the vectorised twin of `storage.integrity.references`. Each place to look up comes once."""
 
 from dataclasses import dataclass
 

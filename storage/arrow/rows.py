@@ -1,14 +1,6 @@
-"""Pairs to rows and back, a batch at a time: the vectorised twin of `storage.pairs`.
-
-    pairs in key order            rows
-    .. K(1) · 0                   K(1)   column 2   column 3
-    .. K(1) · 2   value           K(2)   column 2   (missing)
-    .. K(1) · 3   value
-    .. K(2) · 0                   the existence pair of a row comes first, so counting
-    .. K(2) · 2   value           those seen so far numbers the rows
-
-A column pair whose row does not exist is an orphan (C1) and set aside.
-"""
+"""Pairs to rows and back, a batch at a time: the vectorised twin of `storage.pairs`. The existence pair of a row comes
+first, so counting those seen so far numbers the rows. A column pair whose row does not exist is an orphan (C1) and set
+aside."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -142,8 +134,8 @@ def computed(
     *,
     to: pa.DataType,
 ) -> pa.Array:
-    """The value of an expression for each row (`pairs.computed`). Rows that are equal in the one column it reads share
-    one computation. Rows without a value get `otherwise`; None: raises `CannotDerive`."""
+    """The value of an expression for each row (`pairs.computed`), computed once for rows that are equal in the one
+    column it reads. Rows without a value get `otherwise`; None: raises `CannotDerive`."""
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
     encoded, places = [encoded_column(descriptor, rows, column) for column in columns], None
     if len(encoded) == 1:
@@ -220,8 +212,8 @@ def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) 
 
 
 def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
-    """Mask of the rows with an entry in `index`, None for all. Raises `CannotDerive`. `now`: the rows exist; where the
-    condition has no value, no entry was ever put (`pairs.entry_now`)."""
+    """Mask of the rows with an entry in `index`, None for all. Raises `CannotDerive`. `now`: the rows exist, and one
+    whose condition has no value never got an entry (`pairs.entry_now`)."""
     if index.where is None:
         return None
     what, otherwise, masks = f"the condition of index {index.name}", False if now else None, []
@@ -236,7 +228,6 @@ def _is_true(value: PyValue) -> bool:
 
 
 def in_key_order(rows: StoredRows) -> StoredRows:
-    """The rows sorted by K(r)."""
     order = key_order(rows.keys)
     if order is None:
         return rows
@@ -262,7 +253,6 @@ def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, 
 
 
 def too_long(keys: pa.Array) -> pa.Array:
-    """Mask of keys that are too long for a pair."""
     return pc.greater(pc.binary_length(keys), pairs.KEY_BYTES_MAX)
 
 
@@ -275,7 +265,6 @@ def require_short_keys(descriptor: Descriptor, rows: StoredRows) -> None:
 
 
 def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """The entries of accepted rows, in their order."""
     keys = key_columns(descriptor, rows.keys) if set(index.column_ids) & set(descriptor.primary_key) else {}
     columns = [descriptor.column(c) for c in index.column_ids]
     plain = [key_of(c.type, keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c)) for c in columns]
@@ -317,7 +306,6 @@ def require_buckets(descriptor: Descriptor, rows: StoredRows, placement: Placeme
 def _sharding_values(
     descriptor: Descriptor, rows: StoredRows, placement: Placement
 ) -> tuple[list[SqlType], list[pa.Array]]:
-    """Types and values of the columns that decide where rows lie."""
     key = placement.sharding_key or descriptor.primary_key
     keys = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
     columns = [descriptor.column(c) for c in key]

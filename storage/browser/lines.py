@@ -1,11 +1,9 @@
-"""Stored pairs in words.
+"""Stored pairs in words; one that the version does not explain is shown raw and marked.
 
-    flights  id=7            exists
-    flights  id=7            carrier      'AA'
-    by_dest  dest='JFK'  ->  id=7                     (index entry)
-    by_dest  dest='BOS'  ->  id=9         tombstone
-
-A pair that the version does not explain is shown raw and marked.
+flights  id=7            exists
+flights  id=7            carrier      'AA'
+by_dest  dest='JFK'  ->  id=7                     (index entry)
+by_dest  dest='BOS'  ->  id=9         tombstone
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from storage.pairs import PairName, StrayKey, key_parts, name_of, stored_key
 
 SHOWN_BYTES_MAX = 200
 READ_BYTES_MAX = 4096
-"""More than a key or a value that is no text ever has; of a longer text only so much is read and shown from."""
+"""The longest key or value that is no text; a longer text is read and shown up to here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One row as it is stored: its pairs and entries in every element, and which of them queries see.
+"""One row as it is stored: its pairs and entries in every element, and whether queries see them.
 
     existence        there        visible
     column note      there        not known: the column is write-only
@@ -47,8 +47,6 @@ Stored = Mapping[bytes, Sequence[tuple[int, bytes | None]]]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The number of buckets, and of the storages at the beginning."""
-
     buckets: int
     storages: int
 
@@ -67,9 +65,9 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A pair that the row has or could have. `stored` is "live", "tombstone" or "none"; `why` says whether a query
-    sees it. `storage` is None for no pair, `belongs` its storage by the rules. `other` is K(r) in hex of another row
-    that owns this row's unique entry, or ""."""
+    """A pair that the row has or could have. `stored` is "live", "tombstone" or "none"; `why` says whether a query sees
+    it. `storage` is None for no pair, `belongs` its storage by the rules; `other` is K(r) in hex of another row that
+    owns this row's unique entry, or ""."""
 
     element: str
     name: str
@@ -201,7 +199,6 @@ def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Sto
 
 
 def _is_accepted(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """False when a partial index's condition is not true or has no value."""
     try:
         return accepts(descriptor, index, row)
     except CannotDerive:
@@ -209,7 +206,6 @@ def _is_accepted(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
 
 
 def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored: Stored) -> Iterator[Slot]:
-    """The pair on each storage that has it, or once when none has."""
     segments = tuple(key_segments(descriptor, key))
     made = (owner.element, owner.name, owner.state, owner.filling, home.placement.id, segments)
     for storage, value in stored.get(key, ()):
@@ -228,7 +224,6 @@ def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored
 
 
 def _says(owner: _Owner, value: bytes | None, key: Sequence[Segment], shown: Sequence[Segment]) -> str:
-    """The meaning of the pair: a row exists, a column's value, an entry's row."""
     if owner.kind is Kind.TABLE:
         return "" if value is None else "exists"
     if owner.column is not None:
@@ -239,7 +234,6 @@ def _says(owner: _Owner, value: bytes | None, key: Sequence[Segment], shown: Seq
 
 
 def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:
-    """The value that a column without a pair reads as."""
     if owner.column is None:
         return ""
     text = text_of(descriptor, owner.column.id, missing_value(owner.column))

@@ -1,11 +1,9 @@
-"""A key cut into its parts.
+"""A key cut into its parts. An index entry has the indexed values (V) after its index, then K(r) unless it is unique.
 
-    k                     c
-    0001 0000 01 80..07   0000
-    P    I    K           C
-    1    rows id = 7      exists
-
-An index entry has the indexed values (V) after its index, then K(r) unless it is unique.
+k                     c
+0001 0000 01 80..07   0000
+P    I    K           C
+1    rows id = 7      exists
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The seven clauses: when a representation is consistent with a schema (protocol.md, section 2).
+"""The seven clauses: when a representation is consistent with a schema (protocol.md, section 2). During a change the
+same pairs must satisfy every version in force.
 
     C1  every column pair belongs to an existing row and a column the schema contains
     C2  every row has a pair for every public column that is required or derived
@@ -6,10 +7,7 @@
     C4  every public index has an entry for every row (a partial one: that its condition accepts)
     C5  every index entry and every derived pair matches the current values of an existing row
     C6  every public constraint holds
-    C7  nothing else is there; tombstones only while the element's change goes on
-
-C1, C3, C5 and C7 forbid orphans (too much), C2, C4 and C6 demand integrity (too little). During a change the same
-pairs must satisfy every version in force.
+    C7  no other pair exists; tombstones only while the element's change goes on
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,8 +48,8 @@ Pairs = Mapping[bytes, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Referenced:
-    """A referenced table: one of its versions in force, its pairs on storage 1, 2, .. What foreign keys need is the
-    same in all versions. `first`: storages at the cluster's beginning (None: all)."""
+    """A referenced table: one of its versions in force (foreign keys need the same of all), its pairs on storage 1, 2,
+    .. `first`: storages at the cluster's beginning (None: all)."""
 
     descriptor: Descriptor
     storages: Sequence[Pairs]
@@ -89,8 +87,8 @@ def check(
     answers: Answers = NO_ANSWERS,
 ) -> list[Violation]:
     """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`. `unfinished`:
-    public elements that may have tombstones still. `referenced`: the tables of its foreign keys but itself; without
-    one, C6 is not judged. `first`: storages at the cluster's beginning. Raises `Unanswered`."""
+    public elements that may still have tombstones. `referenced`: the other tables of its foreign keys; without one, its
+    C6 is not judged. `first`: storages at the cluster's beginning. Raises `Unanswered`."""
     table = _Table(descriptor, storages, unfinished, buckets, first or len(storages), answers)
     tables = {descriptor.table_id: Referenced(descriptor, storages, first)} | {
         r.descriptor.table_id: r for r in referenced
@@ -111,7 +109,6 @@ def label(kind: Kind, number: int) -> str:
 
 
 def owner_words(descriptor: Descriptor, owner: bytes) -> str:
-    """The row of an entry, in words, whatever its bytes."""
     try:
         return row_named(descriptor, owner)
     except Undecodable:
@@ -123,8 +120,6 @@ Copies = dict[int, StoredRow]
 
 
 class _Table:
-    """The pairs of a table: rows by placement, names of all keys."""
-
     def __init__(
         self,
         descriptor: Descriptor,

@@ -1,12 +1,6 @@
-"""The constraints that one row breaks, for statements, verification, audits and the clauses.
-
-    constraint                     broken by
-    NOT NULL, of a column          NULL there, or no pair where a missing one reads as NULL
-    CHECK (expression)             a row for which it is false; NULL is not false, and no value at all breaks it too
-
-Enforced from write-only on, relied on in public (C6). FOREIGN KEY and unique indexes need other rows:
-`storage.integrity.references`.
-"""
+"""The constraints that one row breaks: NOT NULL by NULL or a missing pair that reads as NULL, CHECK by false or an
+error (NULL is not false). Enforced from write-only on, relied on in public (C6). Foreign keys and unique indexes need
+other rows: `storage.integrity.references`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

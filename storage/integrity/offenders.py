@@ -40,7 +40,6 @@ def broken_row(descriptor: Descriptor, key: bytes, values: Iterable[tuple[Column
 
 
 def duplicate_rows(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> Offender:
-    """Two rows; the second is too much."""
     shown = zip(index.column_ids, _decoded(descriptor, index, values), strict=True)
     cells = {descriptor.column(c).shown: _literal(descriptor.column(c).type, value) for c, value in shown}
     return Offender(_key_cells(descriptor, second), cells, _key_cells(descriptor, first))
@@ -72,7 +71,6 @@ def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> Sentence
 
 
 def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> list[tuple[Column, bytes]]:
-    """A row's encoded values in the columns of a constraint."""
     return [(descriptor.column(c), encoded_value(descriptor, row, c)) for c in sorted(reads(constraint))]
 
 

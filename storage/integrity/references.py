@@ -1,18 +1,13 @@
-"""Foreign keys over pairs: what a row refers to, and which pair says that it exists.
+"""Foreign keys over pairs: the values that a row refers to, and the pair that says that such a row exists.
 
     flights (dest) -> airports (code)     a flight refers to the values of its dest, encoded; NULL refers to nothing
     code is the primary key               the airport exists when the pair `exists` of K(r) = these values does
     code is unique by an index            .. when the index has an entry with these values
 
-Both are one key on one storage. MATCH SIMPLE: one NULL, and the row refers to nothing. A foreign key is enforced from
-write-only on by both tables: referring rows (`asked`) and lost ones (`lost`). It is relied on when public (C6).
-
-A statement meets a list of *demands*, the same for all writers, who look them up their own way:
-
-    rows before and after     demands
-    -        flight 1, LAX    an airport has LAX
-    flight 2, CDG -> CDG      none: as in PostgreSQL, an unchanged reference is not checked again
-    airport LAX -> -          no flight refers to LAX
+MATCH SIMPLE: one NULL, and the row refers to nothing. Both tables enforce it from write-only on: new references
+(`asked`) and lost rows (`lost`); readers rely on it when public (C6). A statement meets a list of *demands*, the same
+for all writers: inserting a flight to LAX demands the airport, deleting LAX that no flight refers to it. As in
+PostgreSQL, an unchanged reference demands nothing.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -43,7 +38,6 @@ class Place:
 
 
 def is_enforced(constraint: Constraint) -> bool:
-    """True from write-only on."""
     return rule(constraint.kind, constraint.state).insert is Write.ENFORCE
 
 
@@ -54,7 +48,6 @@ def values_of(descriptor: Descriptor, columns: Collection[ColumnId], row: Stored
 
 
 def refers_to(descriptor: Descriptor, foreign_key: Constraint, row: StoredRow) -> Values | None:
-    """The values that a row refers to, in column order; None: to nothing."""
     return values_of(descriptor, foreign_key.columns, row)
 
 
@@ -72,8 +65,8 @@ def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, bu
 
 
 def index_referred_by(referenced: Descriptor, foreign_key: Constraint) -> Index | None:
-    """The unique index whose entry says it; None: the row's own pair. Where rows are spread by other columns the
-    primary key's guard says it: it has one place for all storages."""
+    """The unique index whose entry says it; None: the row's own pair. Where rows are spread by other columns it is the
+    primary key's guard, whose entry has one place for all storages."""
     if foreign_key.index != PRIMARY:
         return referenced.index(foreign_key.index)
     if referenced.is_home_in_key:
@@ -98,7 +91,6 @@ class Demand:
 
     @property
     def wants_row(self) -> bool:
-        """True when a row must exist."""
         return self.constraint.rule == FOREIGN_KEY
 
     @property
@@ -173,8 +165,6 @@ def why_unmet(
     rows: Callable[[], Iterable[StoredRow]],
     buckets: int = BUCKETS,
 ) -> Unmet | None:
-    """Why a demand is not met; None when it is. `has` tells whether a pair exists; `rows` of the other table may
-    refer."""
     if demand.wants_row:
         return None if has(place_of(other, demand.constraint, demand.values, buckets)) else Unmet()
     return next((Unmet(row) for row in rows() if refers_still(other, demand, row)), None)

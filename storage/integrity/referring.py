@@ -1,9 +1,5 @@
-"""Finds rows that refer to a deleted one: the planner warns of the cost, nodes do it.
-
-an index begins with all columns of the foreign key   a key range holds just these rows
-.. with some of them                                  a key range holds all rows with the values of those
-none does                                             every row is looked at
-"""
+"""Finds rows that refer to a deleted one, by the key range of the index that begins with the most columns of the
+foreign key. The planner warns of the cost; nodes do it."""
 
 from collections.abc import Collection, Iterable
 from itertools import takewhile
@@ -15,7 +11,7 @@ from catalog.elements import ColumnId, Index
 def way_to(
     referring: Descriptor, columns: Collection[ColumnId], indexes: Iterable[Index]
 ) -> tuple[Index | None, tuple[ColumnId, ...]]:
-    """The best of `indexes`, or None for the primary key, and those of `columns` with which it begins. Not a partial
+    """The best of `indexes`, or None for the primary key, and those of `columns` with which it begins. Never a partial
     one, which lacks rows."""
     ways: list[tuple[Index | None, tuple[ColumnId, ...]]] = [(None, referring.primary_key)]
     ways += [(index, index.column_ids) for index in indexes if index.where is None]

@@ -1,14 +1,9 @@
-"""Functions of pg_catalog that a user's text may call: an allow list.
+"""Functions of pg_catalog that a user's text may call: an allow list. Immutable ones are allowed but for
+`IMMUTABLE_REFUSED` and those that take a value that only the server has; stable and volatile ones by name.
 
-Volatility alone is no boundary: the stable `table_to_xml` reads any table, `pg_prepared_statement` shows other
-clients' statements.
-
-    immutable    allowed, unless it takes a value that only the server has (`internal`) or is in `IMMUTABLE_REFUSED`
-    stable       allowed where `STABLE` names it
-    volatile     allowed where `VOLATILE` names it
-
-`current_user`, `pg_backend_pid` and the like would answer for the node's session. TZ stands for `timestamp with time
-zone`, TS for `timestamp without time zone`.
+Volatility alone is no boundary: the stable `table_to_xml` reads any table, `pg_prepared_statement` shows other clients'
+statements. `current_user` and the like would answer for the node's session. TZ stands for `timestamp with time zone`,
+TS for `timestamp without time zone`.
 """
 
 

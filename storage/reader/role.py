@@ -1,11 +1,6 @@
-"""SQL that makes the reader role and revokes all but its allow list.
-
-    session of a node   owner of the pairs   SET LOCAL ROLE schemalab_reader   the user's text   RESET ROLE
-
+"""SQL that makes the reader role, under which a node's session runs a user's text, and revokes all but its allow list.
 Privileges protect the pairs, so a hole in a check of texts shows public columns only. In our own database all
-privileges of PUBLIC are revoked: functions of pg_catalog, catalogs, `public`, `information_schema`, languages. In a
-database of somebody else's the role has what PUBLIC has, and texts are checked instead.
-"""
+privileges of PUBLIC are revoked; in a foreign one the role has those of PUBLIC, and texts are checked instead."""
 
 from storage.reader.functions import IMMUTABLE_REFUSED, OF_THE_SERVER, STABLE, VOLATILE
 

@@ -1,12 +1,6 @@
-"""SQL that alters the shadow in place, so that oids stay. Pure.
-
-    drops      views, foreign keys, CHECKs, keys, columns, tables: by their old names
-    renames
-    adds       tables, columns, types, keys, CHECKs, foreign keys, views, comments: by their new names
-
-A column that is added again stands last in PostgreSQL, so those behind it are added again, too, and what depends on
-them. PostgreSQL may refuse a default, identity, index or constraint: such a piece is left out.
-"""
+"""SQL that alters the shadow in place, so that oids stay: drops by old names, renames, adds by new names. A column that
+is added again stands last in PostgreSQL, so those behind it are added again, with what depends on them. A default,
+identity, index or constraint that PostgreSQL refuses is left out."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,8 +26,6 @@ Tables = Mapping[int, ShownTable]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A view that the shadow has."""
-
     revision: int
     name: str
 
@@ -409,7 +401,6 @@ def _in_order(views: Mapping[int, ShownView]) -> Iterator[ShownView]:
 
 
 def _same_key(old: ShownKey, new: ShownKey, unsteady: frozenset[int]) -> bool:
-    """True if an index stays: it may become a constraint, and be renamed."""
     is_same = (old.columns, old.unique, old.kept) == (new.columns, new.unique, new.kept)
     may_become = old.kind == new.kind or (old.kind == INDEX and new.kind in (PRIMARY, UNIQUE))
     return is_same and may_become and not unsteady & ({number for number, _ in new.columns} | new.reads)

@@ -16,7 +16,7 @@ CONNECT_S_MAX = 10
 LOCK_S_MAX = 10
 """A client's query holds what it reads for at most half of this."""
 LOCK = 734_190_821
-"""Of who changes the shadow: one at a time."""
+"""The advisory lock of all changes of the shadow."""
 OPTIONS = (
     f"-c search_path=public,pg_temp -c lock_timeout={LOCK_S_MAX}s -c timezone=UTC -c datestyle=ISO,MDY"
     " -c client_min_messages=warning -c default_transaction_isolation=read\\ committed -c intervalstyle=postgres"
@@ -84,7 +84,6 @@ def remember(connection: psycopg.Connection[Any], now: Position) -> None:
 
 
 def set_up(connection: psycopg.Connection[Any]) -> None:
-    """Role, rights and schemas, in the caller's transaction."""
     known = connection.execute("SELECT true FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone()
     may = connection.execute("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user").fetchone()
     if known is None and may != (True,):

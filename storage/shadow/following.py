@@ -1,8 +1,7 @@
-"""Brings the shadow to what is published, in one transaction, when a query finds it behind.
+"""Brings the shadow to the published versions, in one transaction, when a query finds it behind.
 
-A publish does nothing for it, so it takes no longer and has no second half to lose. The shadow says what it shows
-(`position`). The store is read under the lock of changes, so the shadow never goes back. What PostgreSQL refuses is
-left out, named in its table's comment, and tried again with each change.
+Publishing does nothing for it. The store is read under the lock of changes, so the shadow never goes back. Objects that
+PostgreSQL refuses are left out, named in their table's comment, and tried again with each change.
 """
 
 import logging
@@ -138,7 +137,7 @@ def _refusal(connection: psycopg.Connection[Any], step: Step) -> str:
 def _report_lacking(
     connection: psycopg.Connection[Any], before: Position, now: Position, tables: dict[int, ShownTable]
 ) -> None:
-    """Has the comment of a table say what of it is not shown; what is new among that is logged."""
+    """Names in a table's comment what of it is not shown, and logs what is new among that."""
     for piece, why in now.lacking.items():
         if before.lacking.get(piece) != why:
             log.warning("the catalog cannot show %s %s of table %s: %s", piece.kind, piece.name, piece.table_id, why)
@@ -153,7 +152,7 @@ def _report_lacking(
 
 
 def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: bool) -> None:
-    """A view whose query PostgreSQL does not take has its columns and says so: one view does not hold up all else."""
+    """Makes a view; one whose query PostgreSQL refuses has its columns and says so, and holds up nothing else."""
     try:
         with connection.transaction():
             for statement in view_sql(view, is_new=is_new):
@@ -169,7 +168,6 @@ def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: 
 
 
 def alters_of(before: Position, store: Store) -> Alters:
-    """All steps from there to what is published."""
     changed = {i for i in before.tables.keys() | store.tables.keys() if before.tables.get(i) != store.tables.get(i)}
     changed |= {piece.table_id for piece in before.lacking}  # once more, as what was in its way may be over
     old = store.bodies((i, before.tables[i]) for i in changed if i in before.tables)
@@ -200,7 +198,6 @@ def _shown(tables: dict[int, Descriptor]) -> dict[int, ShownTable]:
 
 
 def _without_lost(table: ShownTable, there: Collection[int]) -> ShownTable:
-    """Leaves out foreign keys to tables that are not shown."""
     return replace(table, references=tuple(one for one in table.references if one.table_id in there))
 
 

@@ -1,4 +1,4 @@
-"""Names as a person writes them, quoted only where needed. Pure."""
+"""Names as a person writes them, quoted only where needed."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Views in schema schemalab: what pages show of versions, as relations. Pure. The shadow has their columns; a node
-adds their rows."""
+"""Views in schema schemalab: the versions that pages show, as relations. The shadow has their columns; a node adds
+rows."""
 
 SCHEMA = "schemalab"
 COLUMNS = {

@@ -1,6 +1,5 @@
-"""The versions that the shadow shows, kept in the comment of its database. Pure. A comment changes in the transaction
-of the ALTERs, and no client sees it. Its first line is the digest by which a node tells whether the shadow is
-current."""
+"""The versions that the shadow shows, kept in the comment of its database: it changes in the transaction of the ALTERs,
+and no client sees it. Its first line is the digest by which a node tells whether the shadow is current."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ SELECT md5(concat_ws(';',
 """At the store: what is published, in one word."""
 COMMENT_SQL = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database()"
 SHOWS_SQL = f"SELECT split_part(({COMMENT_SQL}), E'\\n', 1)"
-"""At the shadow: the digest of what it shows, and the name of what it was made for."""
+"""At the shadow: the digest of its position, and the name of its owner's store."""
 TABLES_SQL = "SELECT id, version FROM catalog_table WHERE state = 'live' ORDER BY id"
 VIEWS_SQL = "SELECT id, name, revision, body FROM catalog_view ORDER BY id"
 STORE_SQL = """

@@ -1,9 +1,7 @@
-"""The role of catalog queries and what it may call and read. Pure.
-
-PUBLIC keeps immutable functions, the reader role's (`storage.reader.functions`) and the listed ones of the catalog.
-Functions that run a text (`query_to_xml`), change the session (`set_config`) or act on others (`pg_advisory_lock`) are
-revoked, as are relations about the whole server, whose rows a node adds.
-"""
+"""The role of catalog queries and its rights. PUBLIC keeps immutable functions, the reader role's
+(`storage.reader.functions`) and listed ones of the catalog. Functions that run a text (`query_to_xml`), change the
+session (`set_config`) or act on others (`pg_advisory_lock`) are revoked, as are relations about the whole server, whose
+rows a node adds."""
 
 from storage.reader.role import ALLOWED_SQL
 from storage.shadow.alters import OWNER

@@ -1,6 +1,6 @@
-"""The public parts of a version, as PostgreSQL shows them to clients. Pure. Columns go by numbers, which a change of
-type keeps. An expression has two texts: `kept`, which names columns by id and is compared, and one with this version's
-names, which is executed."""
+"""The public parts of a version, as PostgreSQL shows them to clients. Columns go by numbers, which a change of type
+keeps. An expression has two texts: `kept`, with columns by id, is compared; one with this version's names is
+executed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,8 +26,6 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A column. `required` is the name of its NOT NULL."""
-
     number: int
     name: str
     type: str

@@ -1,4 +1,4 @@
-"""The query of a view with today's names of tables, columns and views. Pure."""
+"""The query of a view with today's names of tables, columns and views."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

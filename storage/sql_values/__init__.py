@@ -1,4 +1,4 @@
-"""Stored values as PostgreSQL's own: `storage.encoding` as expressions of SQL. Pure: texts, run by others.
+"""Stored values as PostgreSQL's own: `storage.encoding` as expressions of SQL, run by others.
 
     v of a column's pair   ->  decode_sql       ->  a value of the column's type, modifier included
     K(r)                   ->  decode_key_sql   ->  the same, of a key column
@@ -12,10 +12,8 @@
 
 PostgreSQL inlines plain expressions, so there is no function to make, to grant or to migrate. An expression is *right
 under every setting* of the client in whose statement it stands: no value passes through a text that DateStyle,
-IntervalStyle, bytea_output, extra_float_digits or TimeZone shapes. It has no percent sign, so it may stand in a query
-with placeholders. Its functions and types are named with their schema, pg_catalog.
-
-Casts of bytea to whole numbers need PostgreSQL 18.
+IntervalStyle, bytea_output, extra_float_digits or TimeZone shapes. It has no percent sign (placeholders), and names
+functions and types with pg_catalog. Casts of bytea to whole numbers need PostgreSQL 18.
 """
 
 from storage.sql_values.decoding import decode_sql

@@ -1,6 +1,6 @@
-"""Bytes to values: `storage.encoding.decode` as SQL. A decoder takes the bytes of one encoded value as SQL, and the
-place of its payload, behind which more may follow for types of fixed length. A double is computed by exact arithmetic:
-(1 + m / 2^52) * 2^(e - 1023), both factors doubles."""
+"""Bytes to values: `storage.encoding.decode` as SQL. A decoder takes SQL for bytes and the place of a payload, behind
+which more may follow for types of fixed length. Doubles are exact: (1 + m / 2^52) * 2^(e - 1023), both factors
+doubles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +52,6 @@ class Float:
     bits: int
     fraction: int
     integer: str
-    """The whole number of as many bits."""
     nan: bytes
     infinity: bytes
     minus_infinity: bytes
@@ -73,7 +72,6 @@ class Float:
         return f"'{-(1 << self.bits - 1)}'::pg_catalog.{self.integer}"
 
     def _finite(self, magnitude: str) -> str:
-        """From the bits without the sign."""
         one = 1 << self.fraction
         bias = (1 << self.bits - self.fraction - 2) - 1
         fraction = f"(({magnitude} & {one - 1}) | {one})"

@@ -1,5 +1,5 @@
 """Values to bytes: `storage.encoding.encode` as SQL. A value that no column can have (an infinite date, too many
-digits) gives NULL, so that `k = ..` finds no row, as `=` would. A CASE keeps PostgreSQL from computing constants
+digits) gives NULL, so that `k = ..` finds no row, as `=` would. CASE keeps PostgreSQL from computing constants
 early."""
 
 from collections.abc import Callable
@@ -229,5 +229,5 @@ _CONVERSIONS: dict[tuple[SqlType, SqlType], Encoder] = {
     (SqlType.DATE, SqlType.TIMESTAMP): _date_of_timestamp,
     (SqlType.TIMESTAMP, SqlType.DATE): _timestamp_of_date,
 }
-"""A value of the second type as the one of the first that equals it, or NULL. Left out: what depends on the time zone
+"""A value of the second type as the equal one of the first, or NULL. Left out: what depends on the time zone
 (timestamptz), and a whole number or a real from a double, which equals several of them or none by rounding."""

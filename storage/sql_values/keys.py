@@ -1,9 +1,6 @@
-"""Parts of keys as SQL: the value of one column in K(r), and K(r) in an entry.
-
-    k of an entry     P · I · values · K(r)        a part ends by itself, so the next one begins where it ends
-
-Behind a text, numeric or bytea the rest is computed once by a subquery: written out it would grow with each such part.
-"""
+"""Parts of keys as SQL: the value of one column in K(r), and K(r) in an entry (P · I · values · K(r)), where each part
+ends by itself. Behind a text, numeric or bytea the rest is computed once by a subquery: written out it would grow with
+each such part."""
 
 from collections.abc import Callable, Sequence
 
@@ -52,8 +49,6 @@ def _behind(parts: Sequence[tuple[Column, bool]], data: str, *, has_null: bool) 
 
 
 def _rest(sql_type: SqlType, data: str, flip: int, *, has_null: bool) -> str:
-    """The bytes behind the first part of `data`."""
-
     def behind(whole: str) -> str:
         size = str(_fixed_length(sql_type) or _length(sql_type, whole, flip))
         if has_null:

@@ -25,7 +25,6 @@ def cast(expression: str, type_name: str) -> str:
 
 
 def typed(expression: str, sql_type: SqlType, length: int | None = None) -> str:
-    """The expression in this column's type and length."""
     element = sql_type.element
     name, array = (sql_type, "") if element is None else (element, "[]")
     modifier = ""
