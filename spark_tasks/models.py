@@ -1,11 +1,6 @@
-"""Tables of jobs on Spark. Any worker can continue a job from its rows (X2, X3).
-
-    ReorgRun     one reorganisation of one change: what, under which version, and the token of its chunks
-    ReorgRange   a part of its key space with its mark: written in the same transaction as the pairs (R3)
-    ReorgPulse   what changes while it runs: progress, heartbeat, throttle, requests
-
-Every chunk locks the run's row FOR SHARE (R7), so it has nothing that changes often.
-"""
+"""Tables of jobs on Spark. Any worker can continue a job from its rows (X2, X3). Every chunk locks the run's row FOR
+SHARE (R7), so `ReorgPulse` has what changes often. A range's mark is written in the same transaction as the pairs
+(R3)."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

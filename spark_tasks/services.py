@@ -85,8 +85,6 @@ def send_run(run_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RangeCounts:
-    """The ranges of a run, counted; `unread`: only estimated."""
-
     total: int
     done: int
     unread: int
@@ -101,7 +99,6 @@ def range_counts(run: ReorgRun) -> RangeCounts:
 
 
 def run_status(run_id: int) -> RunStatus:
-    """Raises `ReorgRun.DoesNotExist`."""
     return status_of(ReorgRun.objects.select_related("pulse").get(id=run_id))
 
 

@@ -1,5 +1,5 @@
-"""Tasks of the queue `spark`: each may run twice and can resume. Jobs and Arrow are imported inside, since every
-Celery process knows these tasks and one does them."""
+"""Tasks of the queue `spark`: each may run twice and can resume. Jobs and Arrow are imported inside, since every Celery
+process knows these tasks and one does them."""
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down

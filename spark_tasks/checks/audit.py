@@ -1,6 +1,5 @@
-"""An audit: the seven clauses over all pairs of a table, in one exported snapshot, beside all traffic. Schema, pairs
-and referenced tables are read in the same snapshot. While the version before may be read, its public elements must be
-complete, too."""
+"""An audit: the seven clauses over all pairs of a table, in one exported snapshot, beside all traffic. While the
+version before may be read, its public elements must be complete, too."""
 
 import time
 from collections.abc import Iterator
@@ -135,7 +134,6 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
 
 
 def _first_keys(connection: Connection, table_id: int, key_range: KeyRange) -> tuple[int, list[bytes]]:
-    """Number and first of the keys in a range where none should be."""
     sql = f"SELECT {key_sql(table_id)}, count(*) OVER () FROM {kv(key_range.storage, table_id)} WHERE {WITHIN}"
     cursor = connection.cursor(binary=True).execute(
         f"{sql} ORDER BY k, c LIMIT %b", (*bounds(key_range.low, key_range.high), NAMED_MAX)

@@ -1,12 +1,6 @@
-"""Entries of an index against the rows, in one snapshot.
-
-    E   the entries that the rows of a range should have       computed
-    M   those of E that are found, by key and content          looked up, or read beside E (`entry_merge`)
-    F   all existing entries                                   counted
-
-Every row has its entry when M = E (C4). No entry is an orphan when M = F (C5). Only when numbers differ are entries
-looked up by name. A unique entry that another row rightly has is a duplicate (C6): both rows are named.
-"""
+"""Entries of an index against the rows, in one snapshot: of E, the entries that the rows should have, M are found, and
+F exist. Every row has its entry when M = E (C4); no entry is an orphan when M = F (C5). Only when numbers differ are
+entries looked up by name. A unique entry that another row rightly has is a duplicate (C6): both rows are named."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -177,9 +171,9 @@ class EntryJudge:
     # --- entries that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
-        """Entries of no row (C5), none when the numbers agree; and rows that share values (C6). A row that exists on
-        two storages may have found one entry twice, and hides an orphan: where the sharding key allows such rows they
-        are looked for, and if there are any each entry is checked."""
+        """Entries of no row (C5), none when the numbers agree; and rows that share values (C6). A row on two storages
+        may have found one entry twice, and hides an orphan: where the sharding key allows such rows they are looked
+        for, and if there are any each entry is checked."""
         is_possible = self.index.unique and not self.descriptor.is_home_in_key
         repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         surplus = sum(self._counts(connection, found)) - found.matched.get(str(self.index.id), 0)
@@ -213,7 +207,6 @@ class EntryJudge:
             yield int(row[0])
 
     def _stored(self, connection: Connection) -> Iterator[tuple[int, Pairs]]:
-        """All live entries, page by page, with the storage of each page."""
         low, high = self._bounds()
         for storage in self.numbers:
             for page in snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
@@ -275,7 +268,6 @@ class EntryJudge:
         return f"the entry of index {self.index.name} for {row_named} lies on storage {storage}, its place is {home}"
 
     def copies_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, dict[int, StoredRow]]:
-        """The existing rows among `row_keys`, with the columns of index and sharding."""
         columns = sorted(columns_of_entry_home(self.descriptor, self.index) - {EXISTS, *self.descriptor.primary_key})
         return lookups.copies_by_key(connection, self.descriptor, row_keys, columns, storages=self.numbers)
 

@@ -1,11 +1,6 @@
-"""Merges expected and stored entries in key order.
-
-    expected   a1 a2 b1 c1|c2 d1 ..     the rows' entries, sorted
-    stored     a1 a2 b1 c1|c3 d1 ..     page by page, as the index has them
-
-A page with the very bytes that come next matches as a whole, so a sound index costs reading it. Where the entries of a
-batch are few of those between its first and last they are looked up by key instead.
-"""
+"""Merges expected and stored entries in key order. A page with the very bytes that come next matches as a whole, so a
+sound index costs reading it. Where a batch has few of the entries between its first and last they are looked up by
+key."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

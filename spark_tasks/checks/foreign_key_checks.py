@@ -1,11 +1,5 @@
-"""The rows of a batch that refer to nothing (C6).
-
-    rows of a batch     -> the places they refer to, each once       computed
-    do all places exist -> one count on each storage                 looked up by key
-    not all             -> which ones: their rows                    looked up again, named
-
-The other table is read in the caller's snapshot or transaction.
-"""
+"""The rows of a batch that refer to nothing (C6): one count of their places on each storage, and names only if it falls
+short. The other table is read in the caller's snapshot or transaction."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -84,7 +78,6 @@ def references_of(
     storages: int,
     buckets: int,
 ) -> tuple[Reference, ...]:
-    """The foreign keys with their tables, among `tables` or the table itself."""
     known = {table.table_id: table for table in tables} | {descriptor.table_id: descriptor}
     return tuple(Reference(descriptor, one, known[table_referenced(one)], storages, buckets) for one in foreign_keys)
 

@@ -57,8 +57,7 @@ def matched(
     breaks: Callable[[], None] = no_break,
 ) -> tuple[int, int | None]:
     """The same for many pairs: looked up where they are few of the `of` around them, else read beside them. `within`
-    [low, high): counts all that is stored there on the way, None where it did not. `breaks` is called between
-    pages."""
+    [low, high): counts all that is stored there on the way, None where it did not. `breaks` is called between pages."""
     if not len(ordered):
         return 0, None
     if len(ordered) * SPARSE < of:

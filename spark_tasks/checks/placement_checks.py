@@ -1,11 +1,5 @@
 """A placement that is not read against the one that is, in one snapshot: the same rows, each where this one places it.
-
-    E   the pairs and entries that the rows of a range should have there     computed
-    M   those of E that are found, by key and content                        looked up, or read beside E
-    F   all live pairs of the placement                                      counted
-
-Complete when M = E (C4), without orphans when F = M (C5), as in `spark_tasks.checks.entry_checks`.
-"""
+Complete when M = E (C4), without orphans when F = M (C5), as in `spark_tasks.checks.entry_checks`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -59,8 +53,8 @@ Places = dict[bytes, tuple[int, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class PlacementJudge:
-    """Judges a placement beside the public one. `is_complete`: all rows are in it (C4). `storages` is the number at
-    the cluster's beginning; `numbers` are the storages looked at."""
+    """Judges a placement beside the public one. `is_complete`: all rows are in it (C4). `storages` is the number at the
+    cluster's beginning; `numbers` are the storages looked at."""
 
     descriptor: Descriptor
     placement: Placement
@@ -75,7 +69,6 @@ class PlacementJudge:
 
     @property
     def columns(self) -> list[ColumnId]:
-        """The columns whose pairs a row takes along."""
         return [column.id for column in self.descriptor.stored_columns if column.state is not State.ABSENT]
 
     @property
@@ -154,7 +147,6 @@ class PlacementJudge:
         return name_of(self.descriptor, key).row_key or value
 
     def _owner_of_any(self, key: bytes, value: bytes) -> bytes | None:
-        """The same of any pair; None for one of no element."""
         try:
             owner = self._owner(key, value)
             key_parts(self.descriptor, owner)

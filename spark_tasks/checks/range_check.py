@@ -1,11 +1,7 @@
 """Judges ranges: rows, columns, constraints and entries against the schema, in one exported snapshot.
 
-    C1   values without a row, or of no column      C4   rows without their entry        C6   rows that break a rule
-    C2   rows without a required value              C5   derived values that don't follow C7   rows in the wrong place
-
-In a placement that is not read, missing rows are C4, and pairs of no row C5. The vectorised twin of
-`storage.integrity.clauses`; tests compare the two. A verification looks at the elements of its run, and marks each
-range.
+The vectorised twin of `storage.integrity.clauses`, by C1 to C7; tests compare the two. In a placement that is not read,
+missing rows are C4, and pairs of no row C5. A verification looks at the elements of its run, and marks each range.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,9 +41,9 @@ LOWERED_ROWS = 10_000
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Judges ranges of rows under one descriptor, in an exported snapshot, by demands. `only`: the elements of a
-    verification, for the run of `run_token`. An audit looks at all, also on `existing` storages that no placement
-    uses; `unfinished` elements may have tombstones. `storages` is the number at the cluster's beginning.
-    `rows_per_storage`, about: few entries of so many are looked up."""
+    verification, for the run of `run_token`. An audit looks at all, also on `existing` storages that no placement uses;
+    `unfinished` elements may have tombstones. `storages` is the number at the cluster's beginning. `rows_per_storage`,
+    about: few entries of so many are looked up."""
 
     dsn: str
     snapshot: str

@@ -1,8 +1,5 @@
-"""Judges stored rows of a range.
-
-C1   a value without a row      C2   a row without a required value     C5   a derived value that does not follow
-C6   a rule that a row breaks   C7   a row on a storage that is not its place
-"""
+"""Judges stored rows of a range: a value without a row (C1), a row without a required value (C2), a derived value that
+does not follow (C5), a broken rule (C6), a row on a wrong storage (C7)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

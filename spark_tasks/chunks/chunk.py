@@ -1,10 +1,7 @@
 """A chunk: a short transaction that first asks whether it may still write, and leaves its mark as it commits.
 
-    BEGIN; the run's row FOR SHARE where the token is ours (R7); the range's row FOR UPDATE, with our last mark (R3)
-        pairs
-    the range's mark: how many rows, and up to which pair; COMMIT; what is wanted of the run now
-
-Closing or pausing a run moves its token, which waits for running chunks and excludes later ones. The next attempt
+It locks the run's row FOR SHARE, where the token is ours (R7), then the range's row FOR UPDATE, with our last mark
+(R3). Closing or pausing a run moves its token, which waits for running chunks and excludes later ones. The next attempt
 continues behind the mark's pair: no chunk is done twice. No Django here: workers are processes of Spark.
 """
 
@@ -170,7 +167,6 @@ def chunk(
 
 
 def scans_sql(table_id: int, storages: int) -> str:
-    """SQL for the number of look-ups of a table's pairs by key, as reported by sessions."""
     tables = (kv(storage, table_id) for storage in range(1, storages + 1))
     return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
 

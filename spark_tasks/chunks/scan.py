@@ -1,11 +1,9 @@
 """Reads the rows of a range in one statement where they fit, unordered, and only the needed pairs.
 
-    asked for       sent back, as they lie              a look at each pair
-    columns 2, 5    existence, column 2, column 5 ..    its c: 0, 2 or 5
-
-PostgreSQL scans its table and checks one number of each pair; Arrow finds the rows. For some hundred thousand rows
-this costs a third of paging by key. A first try leaves out long values and reports the longest. Otherwise lengths are
-added up first, and large rows come in pages. Not for serializable transactions, which would remember every pair (T6).
+PostgreSQL scans its table and checks one number of each pair; Arrow finds the rows. For some hundred thousand rows this
+costs a third of paging by key. A first try leaves out long values and reports the longest; if there are any, lengths
+are added up first, and large rows come in pages. Not for serializable transactions, which would remember every pair
+(T6).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Reads pairs as rows of Arrow, a range in one short snapshot: a row updated between two pages would give an entry
-that never was."""
+"""Reads pairs as rows of Arrow, a range in one short snapshot: a row updated between two pages would give an entry that
+never was."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -92,8 +92,6 @@ def rows_and_pairs(
 
 @dataclass(frozen=True, slots=True)
 class KeySpace:
-    """The keys of one index (0: rows) of one placement."""
-
     low: bytes
     high: bytes
     index: IndexId

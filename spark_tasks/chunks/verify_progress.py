@@ -1,5 +1,5 @@
-"""Marks the progress of a verification, for pages. Unlike a fill's marks they let no attempt skip a range, since it
-has another snapshot; the number that is shown never goes back (R11)."""
+"""Marks the progress of a verification, for pages. Unlike a fill's marks they let no attempt skip a range, since it has
+another snapshot; the number that is shown never goes back (R11)."""
 
 import time
 from collections.abc import Iterator
@@ -21,8 +21,7 @@ REST_AFTER_S = 0.03
 
 @dataclass(slots=True)
 class Marks:
-    """Leaves marks, and reads the run's requests. An audit has no run and no marks. `total`: rows of the judged range
-    (R11)."""
+    """Leaves marks, and reads the run's requests; an audit has neither. `total`: rows of the judged range (R11)."""
 
     run_token: RunToken | None = None
     connection: Connection | None = None
@@ -70,6 +69,5 @@ class Marks:
 
 @contextmanager
 def marking(run_token: RunToken | None) -> Iterator[Marks]:
-    """Marks for the run of a token, through a session of its own."""
     with nullcontext() if run_token is None else run_token.connect() as connection:
         yield Marks(run_token, connection)

@@ -1,5 +1,4 @@
-"""Audits as jobs: requested by a page, done by one worker at a time, kept. A second request finds the audit under way.
-An error ends it, since a person waits and can ask again."""
+"""Audits as jobs, one at a time for a table. An error ends it, since a person waits and can ask again."""
 
 from typing import Any
 

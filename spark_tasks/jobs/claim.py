@@ -43,6 +43,6 @@ MARKS = """WITH marks AS (
 )"""
 TO_MARKS = """rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
     share = greatest(pulse.share, least(1, coalesce(marks.done::float8 / nullif(marks.total, 0), 0)))"""
-"""What is shown of a run comes to where its marks are, and never goes back (R11). LEAST passes over NULL: without marks
-it would be all."""
+"""The progress of a run is that of its marks, and never goes back (R11). LEAST passes over NULL: without marks it would
+be all."""
 CATCH_UP = f"{MARKS} UPDATE spark_tasks_reorgpulse pulse SET {TO_MARKS} FROM marks WHERE pulse.run_id = %(run)s"

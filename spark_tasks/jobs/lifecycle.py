@@ -1,13 +1,9 @@
-"""The life of a job (run, load or audit): one attempt at a time; a newer one excludes the older.
+"""The life of a job (run, load or audit): waiting, running, done or failed; one attempt at a time.
 
-    waiting --claim--> running --all is done--> done
-       ^                  |  heartbeat stale: another attempt is claimed, and what the older one writes counts no more
-       +--paused----------+
-       +--an error--------+  a refusal, or too many failures in a row--> failed, and why
-
-Failures count as in a row while there is no progress in between. Errors and silences count apart: stopping workers
-often does not make an error final, but a job that ends its workers is not tried for ever. The timetable sends lost
-messages again. Each step is a control transaction: a frozen worker does not keep the job's row (L7).
+An attempt with a stale heartbeat is replaced, and its later writes count no more. Failures in a row, without progress
+in between, end the job; errors and silences count apart: stopping workers often does not make an error final, but a job
+that ends its workers is not tried for ever. Each step is a control transaction: a frozen worker does not keep the job's
+row (L7).
 """
 
 import logging
@@ -54,8 +50,8 @@ Values = Mapping[str, Any]
 class Lifecycle(Generic[J]):
     """Claims, keeps alive, counts and ends the jobs of one table. `work` does what is left and returns columns for the
     end; `Refused` and `refusals` are final. `token` is the column that each claim moves; `wanted` limits claims;
-    `heartbeat_at` is in the row `beats_of` a job; `rows_done` is its progress. `begin` and `announce` tell of claim
-    and end in their transactions."""
+    `heartbeat_at` is in the row `beats_of` a job; `rows_done` is its progress. `begin` and `announce` append claim and
+    end to the story, in their transactions."""
 
     model: type[J]
     work: Callable[[J], Values]
@@ -140,7 +136,6 @@ class Lifecycle(Generic[J]):
                 self.announce(job)
 
     def _fail(self, job: J, error: str) -> None:
-        """Another attempt after a failure, or the end after too many in a row."""
         with control_transaction():
             locked = self._mine(job).select_for_update().first()
             if locked is None:

@@ -1,5 +1,5 @@
-"""Loads as jobs: requested by a command, done by one worker at a time, kept. Attempts continue after earlier marks.
-Silence counts as a failure: a file that kills its workers is not tried for ever."""
+"""Loads as jobs; each attempt continues after earlier marks. Silence counts as a failure: a file that kills its workers
+is not tried for ever."""
 
 import time
 from pathlib import Path

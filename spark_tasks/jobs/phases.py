@@ -1,10 +1,6 @@
-"""The work of each kind of run on its elements, at the version it was started for.
-
-fill      old tombstones are removed (R6), then what the rows lack is put, one scan for all elements
-verify    rows against pairs, by content, both ways
-delete    entries, then values, then rows
-purge     the last tombstones are removed, once no range can be written any more (R7, R8)
-"""
+"""The work of each kind of run on its elements, at the version it was started for: fill clears old tombstones first
+(R6); delete removes entries, then values, then rows; purge removes the last tombstones, once no range can be written
+any more (R7, R8)."""
 
 import logging
 from collections.abc import Callable

@@ -43,7 +43,7 @@ WHERE run.change_id = %(change)s AND run.id <> %(run)s AND felt <> '{}'
     AND pulse.heartbeat_at > clock_timestamp() - make_interval(secs => %(seconds)s)
 ORDER BY pulse.heartbeat_at DESC LIMIT 1
 """
-"""By the newest beat of the change's other runs. The run's own is its claim: what it felt then may be hours old."""
+"""From the newest beat of the change's other runs. The run's own is its claim's, which may be hours old."""
 
 
 def run_heartbeat(run: ReorgRun) -> Heartbeat:

@@ -1,12 +1,8 @@
 """One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with its mark (T1).
 
-    lease the newest versions; rows as pairs under them   again when a version moved
-    BEGIN SERIALIZABLE; enter; mark; COPY to each storage; referenced rows exist; COMMIT
-        a key is taken    by a live row: named, and the load fails
-                          by a tombstone: put over it, as a statement would
-        a reference is missing   named, and the load fails
-
-A load only adds rows, so referring tables need no check. No Django here.
+It leases the newest versions, makes pairs under them (again when a version moved), enters, marks, and copies to each
+storage. A key taken by a live row fails the load; a tombstone is put over, as a statement would. A missing reference
+fails it, too; referring tables need no check, since a load only adds rows. No Django here.
 """
 
 import os
@@ -97,7 +93,6 @@ class Loader:
         self._rows.close()
 
     def marks(self) -> dict[int, int]:
-        """Rows of chunks that are loaded already, by first row."""
         sql = f"SELECT first, rows FROM {MARKS} WHERE job_id = %s"
         return dict(self._leases.execute(sql, (self.job_id,)).fetchall())
 

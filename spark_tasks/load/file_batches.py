@@ -1,10 +1,6 @@
-"""A file as batches of rows, always the same, so that all attempts and workers agree on chunk 7.
-
-    CSV       texts; an empty field is NULL, an empty one in quotes the empty text; quoted lines may be several
-    Parquet   columns as they are typed
-
-Each worker reads the whole file, a tenth of the cost of writing, since a cut through a CSV file would need its quotes.
-"""
+"""A file as batches of rows, always the same, so that all attempts and workers agree on chunk 7. In CSV an empty field
+is NULL, an empty one in quotes the empty text. Each worker reads the whole file, a tenth of the cost of writing, since
+only its beginning tells which quotes are open."""
 
 from collections.abc import Generator, Iterable, Iterator
 from itertools import pairwise
@@ -75,7 +71,6 @@ def chunks_of(path: Path, part: int, parts: int) -> Iterator[tuple[int, pa.Recor
 
 
 def in_chunks(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of equal size."""
     kept: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

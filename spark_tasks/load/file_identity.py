@@ -1,8 +1,5 @@
-"""Tells whether a file is the one whose load began, since its chunks must be the same.
-
-size, digest               kept with the job, checked when an attempt begins: a copy of the file will do
-size, time of last change  checked before each chunk
-"""
+"""Tells whether a file is the one whose load began, since its chunks must be the same: size and digest, kept with the
+job, when an attempt begins (a copy will do); size and time of last change before each chunk."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -14,7 +11,6 @@ from spark_tasks.load.file_rows import CannotLoad
 
 T = TypeVar("T")
 Look = tuple[int, int]
-"""A file by its size and the time of its last change, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,8 @@ def _placements_put(descriptor: Descriptor) -> Iterator[Placement]:
 
 
 def by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
-    """The pairs by act: existence and entries over the primary key are created, other unique entries their owner's,
-    the rest replaces."""
+    """The pairs by act: existence and entries over the primary key are created, other unique entries their owner's, the
+    rest replaces."""
     placements, guards = list(_placements_put(descriptor)), key_guards(descriptor)
     starts = pc.binary_slice(pairs.keys, 0, PREFIX.size)
     is_row = pc.is_in(starts, value_set=_binaries(prefix(descriptor, one.id) for one in placements))

@@ -1,12 +1,6 @@
-"""Rows of a file as one version of the table takes them.
-
-    public column        from the file; NULL when the file has none
-    write-only column    what a fill would put: its value in existing rows
-    derived column       what follows from its source
-    constraint           checked from write-only on; the first row that breaks it is named
-
-Arrow parses values where it reads what PostgreSQL reads; others are parsed one by one.
-"""
+"""Rows of a file as one version of the table takes them: a public column is NULL when the file lacks it, a write-only
+one gets its value in existing rows, constraints are checked from write-only on. Arrow parses values where it reads what
+PostgreSQL reads; others are parsed one by one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -190,7 +184,6 @@ def _in_lists(items: Sequence[Any], counts: Sequence[int | None]) -> Iterator[tu
 
 
 def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:
-    """Refuses microseconds beyond 24 hours."""
     is_wrong = pc.or_(pc.less(micros, 0), pc.greater(micros, DAY))
     if pc.any(is_wrong).as_py():
         place = is_wrong.index(True).as_py()

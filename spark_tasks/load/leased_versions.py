@@ -1,12 +1,6 @@
-"""The versions that a chunk uses: its table's, and those of referenced tables (T1).
-
-    lease trips, the newest           trips@4: code refers to airports
-    lease airports, the newest        trips@4 stays leased, so the foreign key exists until the chunk ends
-    BEGIN; enter trips@4, airports@7  both until the earlier of the two expirations (T4)
-
-Referenced rows are read in that transaction. A node that deletes one looks for rows here: each reads what the other
-writes, and PostgreSQL lets one commit.
-"""
+"""The versions that a chunk uses: its table's, and those of referenced tables (T1). The lease on the table keeps its
+foreign keys as they are; the transaction enters both until the earlier expiration (T4). It reads referenced rows, and a
+node that deletes one looks for rows here: each reads what the other writes, and PostgreSQL lets one commit."""
 
 from dataclasses import dataclass, field
 from typing import Any

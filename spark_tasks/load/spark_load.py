@@ -1,10 +1,6 @@
-"""Bulk load: workers of Spark read the file and put its rows into the table in marked chunks, any time again.
-
-    chunk      0   1   2   3   4   5   ..      of two workers: the first takes 0, 2, 4, the other 1, 3, 5
-
-A dead load continues with unmarked chunks. Each chunk has its own lease, so the schema may change. Rows that refer to
-their own table find earlier ones: such a table is loaded by one worker, in order.
-"""
+"""Bulk load: workers of Spark read the file and put its rows into the table in marked chunks; of n workers each takes
+every n-th. A dead load continues with unmarked chunks. Each chunk has its own lease, so the schema may change. A table
+that refers to itself is loaded by one worker, in order."""
 
 import json
 from collections.abc import Iterable, Iterator

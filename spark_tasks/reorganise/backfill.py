@@ -1,23 +1,14 @@
-"""Fills elements: puts pairs for existing rows where no writer has decided.
+"""Fills elements: puts pairs for existing rows where neither a pair nor a tombstone (R5) is: writers win (R2).
 
-    row seen by the range's snapshot    pair or tombstone there    the fill
-    yes                                 nothing                    puts the pair
-    yes                                 a pair                     leaves it: a writer was first
-    yes, deleted or changed since       a tombstone (R5)           leaves it: the pair would be stale (R2)
+So reading may be as old as its range. The next attempt reads its own snapshot and continues behind the last mark; the
+rule holds for each pair alone, whichever snapshot showed it: a pair that became required since was put by a writer
+(section 3), one that is no longer required got a tombstone, which stays while the fill may write (R5, R7). A row that
+moves may leave an unread range for a finished one: the statement that moves it puts all that is filled, also the unique
+entry.
 
-So writers win, and reading may be as old as its range. One scan serves all elements: values first, then entries, which
-read a missing value as the fill's. Ranges are large, so that sorted pairs go into neighbouring pages; chunks are
-copied under a savepoint, and inserted with ON CONFLICT DO NOTHING where a key is taken.
-
-    attempt 1   reads S1    a b c d|e f g h     its last mark: d
-    attempt 2   reads S2    a'. . d|e'f'g h     writes e' f' g h
-
-The next attempt reads its own snapshot and continues behind the last mark. The table above holds for each pair alone,
-whichever snapshot showed it: a pair that became required since was put by a writer (section 3), one that is no longer
-required got a tombstone, which stays while the fill may write (R5, R7).
-
-A row that moves may leave an unread range for a finished one. The statement that moves it puts all that is filled,
-also the unique entry that lies where it lay.
+One scan serves all elements: values first, then entries, which read a missing value as the fill's. Ranges are large, so
+that sorted pairs go into neighbouring pages; chunks are copied under a savepoint, and inserted with ON CONFLICT DO
+NOTHING where a key is taken.
 """
 
 import time
@@ -46,13 +37,12 @@ from storage.statements import UNNEST, columns_of
 
 CHUNK_BYTES_MAX = 4 << 20
 OWN_READER_ROWS = 10_000
-"""So many rows are read in a session of their own: it lets others go first, and meanwhile what is wanted is heard."""
+"""From so many rows on a session of its own reads: it lets others go first, while this one hears requests to the
+run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Values, or entries, for one storage, in key order, not empty."""
-
     storage: int
     pairs: Pairs
 
@@ -100,8 +90,6 @@ class FillWorker:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Puts what rows lack of some elements."""
-
     run_token: chunk.RunToken
     descriptor: Descriptor
     elements: Elements
@@ -232,7 +220,6 @@ class Fill:
 
 
 def _light(pairs: Pairs) -> Pairs:
-    """The first pairs, at least one, of at most `CHUNK_BYTES_MAX`: a chunk must end in time."""
     while len(pairs) > 1 and pairs.keys.nbytes + pairs.values.nbytes > CHUNK_BYTES_MAX:
         pairs = pairs.slice(0, len(pairs) // 2)
     return pairs

@@ -2,11 +2,8 @@
 
 An index or a placement is emptied by keys (R8), a table row by row, each with its entries in one transaction (R9), so
 that the rest is always consistent. A chunk gives way to writers, as a fill's does. Values of a column lie among all
-others, and are walked to:
-
-    blocks of the pair table    1 2 3 4 5 6|7 8 ..    removed: the pairs of the column in a few blocks
-
-A pair that moves to another block with its row is left for the next pass (`jobs.phases`).
+others: a walk goes a few blocks of the pair table at a time, and leaves a pair that moves to another block to the next
+pass (`jobs.phases`).
 """
 
 import time
@@ -41,7 +38,7 @@ class Removed:
 
 
 Step = Callable[[chunk.Connection, KeyRange, bytes | None, int], Removed]
-"""Removes pairs of a range, looking at about so many, from where the chunk before it came to."""
+"""Removes pairs of a range from where the last chunk ended, looking at about so many."""
 
 PAIRS_PER_BLOCK = 100
 """About so many pairs lie in a block of a pair table."""
@@ -143,7 +140,6 @@ def _ks(low: bytes, high: bytes) -> tuple[bytes, bytes]:
 
 
 def rest_of(key_range: KeyRange, reached: bytes | None) -> KeyRange:
-    """The range behind the last key of a chunk."""
     return key_range if reached is None else replace(key_range, low=next_low(reached))
 
 
@@ -157,7 +153,6 @@ class DeleteRows:
     buckets: int
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
-        """Empties the ranges in turn; yields the pairs of rows removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:

@@ -1,9 +1,6 @@
-"""Drops the storage of dropped tables, after their change.
-
-The change ends when the last version is drained (L12); absent tables are not leased (L13), ids are never used again.
-Only readers outside of leases can be there: an audit is waited for, and a lock that is not free is left for the next
-time. So the change's end does not depend on a reader or a vacuum.
-"""
+"""Drops the storage of dropped tables, after their change: it ended when the last version was drained (L12), absent
+tables are not leased (L13), ids are never used again. Only readers outside of leases can be left: an audit is waited
+for, and a lock that is not free is left for the next time, so that the change's end depends on no reader or vacuum."""
 
 import logging
 
@@ -26,9 +23,8 @@ WHERE t.state = 'dropped' AND to_regclass('storage_1.fence_' || t.id) IS NOT NUL
   AND NOT EXISTS (SELECT FROM spark_tasks_auditjob a WHERE a.table_id = t.id AND a.ended_at IS NULL)
 ORDER BY t.id LIMIT %s
 """
-"""A table that never had a version was made by a transaction that rolled back, or whose node died (T9). That one may be
-frozen; it is over once no snapshot is older than the row that says so. Only its maker ever knew the table's id.
-"""
+"""A table that never had a version was made by a transaction that rolled back, or whose node died (T9). A frozen one is
+over once no snapshot is older than the row that says so. Only its maker ever knew the table's id."""
 
 
 def drop_storage_of_dropped_tables() -> list[int]:

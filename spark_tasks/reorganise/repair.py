@@ -1,12 +1,6 @@
-"""Puts a unique entry that a fill could not, because another row had its key and gave it up since (R10).
-
-    fill reads b = 7 of row 2; the key is row 1's       nothing is put
-    n1 updates row 1 to b = 8                           a tombstone
-    verify                                              row 2 has no entry
-
-The fill must not put over a tombstone. A data transaction may: it reads the row again, and is refused when another row
-has the key. It begins with the run's token (R7).
-"""
+"""Puts a unique entry that a fill could not, because another row had its key and gave it up since (R10): its tombstone
+keeps the fill out. A data transaction may put over it: it reads the row again, and is refused when another row has the
+key. It begins with the run's token (R7)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Rows for which a derived column or an index's condition has no value, or whose entry is too long: one more scan for
-all.
-
-ALTER name TYPE integer      id 7   'seven'   22P02      id 9   '99999999999'   22003
-"""
+"""Rows for which a derived column or an index's condition has no value ('seven' as an integer: 22P02), or whose entry
+is too long: one more scan for all."""
 
 from __future__ import annotations
 
@@ -83,7 +80,6 @@ class RowsWithoutValue:
             found.note("C4", _named(index), len(without), named)
 
     def _first(self, rows: StoredRows) -> Iterator[StoredRow]:
-        """As many rows as are named, with all that is asked about them."""
         if rows.ask is None:
             return first_rows(rows)
         return (with_answers(self.descriptor, row, questions, rows.ask) for row in first_rows(rows))

@@ -1,10 +1,7 @@
-"""Tombstones: cleared before a fill reads its first range, purged once no new ones can be written.
-
-publish filling   tombstones of two versions mix: a delete-only node re-inserts without an entry
-drained           cleared in the transaction that stores the fill's ranges, once (R6)
-fill, verify      every tombstone counts now: it keeps the fill from putting a stale entry
-public, drained   purged (R8)
-"""
+"""Tombstones: cleared before a fill reads its first range, purged once no new ones can be written. Before the drain
+those of two versions mix (a delete-only node re-inserts without an entry); afterwards they are cleared in the
+transaction that stores the fill's ranges, once (R6). From then on each counts: it keeps the fill from putting a stale
+entry, until the purge (R8)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -92,9 +89,9 @@ def are_values_left(connection: Connection, descriptor: Descriptor, elements: El
 
 
 def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
-    """Removes tombstones that were seen, unless replaced by a pair; returns their number (R6). Looking for them comes
-    first, so that nothing is locked during the scan. One that is written again may go, too: no range has been read
-    yet."""
+    """Removes tombstones that were seen, unless replaced by a pair; returns their number (R6). They are looked for
+    first, so that nothing is locked during the scan. One that is written again may be removed, too: no range has been
+    read yet."""
     removed = 0
     cursor.execute(PLAN_LOCALLY)
     for seen in found:

@@ -1,11 +1,6 @@
-"""Verifies what was filled, in both directions, in one exported snapshot (R1, R10).
-
-    rows -> pairs      each row's value exists, each row's entry is looked up by key, each rule is checked
-    rows -> rows       referenced rows are looked up by key
-    pairs -> rows      as many entries as were found are all that exist; if not, those too many are named
-
-Missing unique entries that no row has are repaired, and all is compared again.
-"""
+"""Verifies a fill in both directions, in one exported snapshot (R1, R10): each row's values, entries, rules and
+references; and that as many entries exist as were found, otherwise naming those too many. Missing unique entries that
+no row has are repaired, and all is compared again."""
 
 import os
 
@@ -112,7 +107,7 @@ def is_repairable(found: Finding) -> bool:
 
 
 def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
-    """Puts missing entries as a node; returns what was refused. Bounded by `LACKING_MAX` at a time. Raises
+    """Puts missing entries as a node; returns the refused ones. Bounded by `LACKING_MAX` at a time. Raises
     `WasClosed`."""
     refusals = Finding(is_least=sum(found.counts.values()) > len(found.lacking))
     node = PseudoNode(run_token.dsn, repairer_name(claim.run.id), pid=os.getpid(), lease_s=settings.LEASE_S)

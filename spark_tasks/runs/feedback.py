@@ -1,16 +1,10 @@
-"""Decides how hard a run works, by what nodes measure of their statements. Pure.
+"""Feedback control of a run's share of time: statements at most 20 ms slower than without it, at least 85 % as many; an
+operator may move both.
 
-    before      time and number of statements in a second while the run did not work
-    now         the same while it does
-    target      at most 20 ms slower, at least 85 % as many: an operator may move both
-
-                 rest          work, more or less                    rest           work ..
-    before  <─── looked at      now: how far from the target?        looked at again
-
-A rest between two looks costs little. A run that gives way looks again soon, others now and then, and when there are
-twice as many statements. Few statements say nothing about their number. Far from the target a run works half as much,
-well within it somewhat more, then waits for the effect; without traffic it works all the time. The next run of a
-change continues from the last one's findings. The second worst of the slowest statements counts: one stall is chance.
+The run rests now and then to measure nodes without it: soon when it gives way, rarely otherwise, and when there are
+twice as many statements. Few statements say nothing about their number. Far from the target it works half as much, well
+within it somewhat more, then waits for the effect; without traffic it works all the time. The next run of a change
+continues from the last one's findings. The second worst of the slowest statements counts: one stall is chance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -97,13 +91,11 @@ def felt(nodes: Collection[Sequence[Beat]], seconds: float) -> Felt:
 
 
 def are_idle(nodes: Collection[Sequence[Beat]], seconds: float) -> bool:
-    """True when no node has done anything lately."""
     seen = [of_late(beats, seconds) for beats in nodes]
     return all(of[0].statements == of[-1].statements and not any(beat.running for beat in of) for of in seen if of)
 
 
 def are_counted(one: Felt) -> bool:
-    """True when there are enough statements to compare their number."""
     return one.per_s * WINDOW_S >= COUNTED_MIN
 
 
@@ -119,7 +111,6 @@ class Feedback:
     has_begun: bool = False
 
     def lead_on(self, verdict: Verdict, now: float) -> None:
-        """Continues from another run's findings; what is felt now is that run's."""
         if verdict.before is not None and verdict.works > 0:
             self.works, self.before, self.has_begun = verdict.works, verdict.before, True
             self.looked_at = self.moved_at = now
@@ -141,7 +132,6 @@ class Feedback:
         return self._look(felt(nodes, IDLE_S), now)
 
     def hear_nothing(self) -> None:
-        """Nodes are silent: what is known of them is old."""
         self.before, self.rests_until, self.has_begun = None, None, True
 
     def _should_look(self, now: float) -> bool:

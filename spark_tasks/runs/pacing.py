@@ -1,12 +1,10 @@
-"""Sizes the next chunk, and the wait before it: fast, but never in a writer's way for long.
+"""Pacing: the size of the next chunk, and the wait before it.
 
-A writer that meets an uncommitted pair waits for the chunk, so a chunk lasts some milliseconds (R3): its size follows
-the last one's time. Without writers chunks are larger, which spreads their own cost. Nodes report idleness; else the
-database shows it: writers look rows up by key, so the count of index scans stands still for longer than sessions delay
-their statistics (1 s).
-
-Work also takes cores, so the run rests after each read and write as `feedback` decides; without reports of nodes the
-longer, the more of their transactions run at a time (`Traffic`). A person's throttle is kept as it is.
+A writer that meets an uncommitted pair waits for the chunk, so a chunk lasts some milliseconds (R3), and more without
+writers. Nodes report idleness; else the count of index scans, by which writers look rows up, stands still for longer
+than sessions delay their statistics (1 s). The run rests after each read and write as `feedback` decides; without
+reports of nodes the longer, the more of their transactions run at a time (`Traffic`). A person's throttle is kept as it
+is.
 """
 
 from collections import deque
@@ -42,7 +40,6 @@ class Pace:
         return replace(self, pairs=max(PAIRS_MIN, min(PAIRS_MAX, round(min(pairs, self.pairs) * factor))))
 
     def after_giving_way(self) -> "Pace":
-        """The pace after giving way to a writer."""
         return replace(self, pairs=max(PAIRS_MIN, self.pairs // 2))
 
 

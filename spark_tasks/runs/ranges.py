@@ -1,10 +1,5 @@
-"""Cuts a key space into ranges of about equally many rows, by sampled keys.
-
-    sample, in key order    a  b  c  d  e  f  g  h        1 of 10,000 rows was seen
-    2 of them to a range    [low, c) [c, e) [e, g) [g, high)
-
-Ranges have no gaps and are computed once (R1): a later row belongs to the range of its key.
-"""
+"""Cuts a key space into ranges of about equally many rows, by sampled keys. Ranges have no gaps and are computed once
+(R1): a later row belongs to the range of its key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +34,6 @@ class Reached:
 
     @property
     def batch(self) -> tuple[bool, int]:
-        """The batch of the pair; batches are written in this order."""
         return not is_of_row(self.key), self.storage
 
 

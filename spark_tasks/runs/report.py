@@ -1,5 +1,5 @@
-"""Findings of a judge: comparable counts, and the first violations of each kind (clause and element) by name, so that
-a million rows of one kind neither hide others nor fill the memory."""
+"""Findings of a judge: comparable counts, and the first violations of each kind (clause and element) by name, so that a
+million rows of one kind neither hide others nor fill the memory."""
 
 from collections import Counter
 from collections.abc import Iterable

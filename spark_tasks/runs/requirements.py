@@ -1,8 +1,5 @@
-"""The demands of a judge on every row (C2, C4, C6).
-
-an audit          by what the newest version has public, and the one before while it is leased
-a verification    by the elements of its run, as if they were public
-"""
+"""The demands of a judge on every row (C2, C4, C6): an audit demands the public elements of the newest version, and of
+the one before while it is leased; a verification those of its run, as if they were public."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

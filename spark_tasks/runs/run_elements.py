@@ -1,4 +1,4 @@
-"""The elements of a reorganisation, by the kind of their pairs.
+"""The elements of a reorganisation, by the kind of their pairs:
 
 index     its entries             T·P·I ..           a key space of its own
 column    its values              T·P·0·K(r)·C       among the rows: keys that end with its id

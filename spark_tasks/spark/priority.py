@@ -1,6 +1,6 @@
-"""Lowers the priority of Spark's processes and of sessions that read for them. Sessions that write keep theirs, since
-writers may wait for them. With autogroups each session of PostgreSQL has its own niceness. Spark itself, with its
-heartbeats, keeps its priority. What is not permitted is left."""
+"""Lowers the priority of Spark's processes and of sessions that read for them, as far as permitted. Sessions that write
+keep theirs, since writers may wait for them, and so does Spark itself, with its heartbeats. With autogroups each
+session of PostgreSQL has its own niceness."""
 
 import logging
 import os

@@ -1,6 +1,6 @@
 """One warm SparkSession for the process: threads share it, FAIR scheduling divides it among changes. Spark distributes
-key ranges and starts Python workers, which exchange pairs with PostgreSQL directly. Small jobs run in this process: an
-empty Spark job costs more."""
+key ranges to Python workers, which exchange pairs with PostgreSQL directly. Small jobs run in this process: an empty
+Spark job costs more."""
 
 import json
 import logging
@@ -142,7 +142,6 @@ def ask_jvm() -> None:
 
 
 def starts_for_s() -> float:
-    """Seconds since a session began to start; 0 when none does."""
     since = _starts_since
     return 0.0 if since is None else time.monotonic() - since
 

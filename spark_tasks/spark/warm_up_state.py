@@ -1,7 +1,5 @@
-"""The phase of the Spark worker, reported by a thread while the worker lives.
-
-session -> python -> warm          failed: Spark did not start, and why
-"""
+"""The phase of the Spark worker (session, python, warm, or failed and why), reported by a thread while the worker
+lives."""
 
 import json
 import logging
@@ -26,8 +24,6 @@ Json = dict[str, Any]
 
 
 class WorkerReport:
-    """This process's state."""
-
     def __init__(self) -> None:
         self._state: Json = {}
         self._began = 0.0
