@@ -1,5 +1,4 @@
-"""Changes for operators, who pause, resume or cancel them but do not edit them, and the destinations of
-notifications."""
+"""Changes for operators, who pause, resume or cancel but do not edit them, and the destinations of notifications."""
 
 import re
 import secrets
@@ -146,8 +145,6 @@ class ChangeAdmin(ActingAdmin):
 
 
 class DestinationForm(forms.ModelForm):
-    """Checks that the address fits the kind."""
-
     occasions = forms.MultipleChoiceField(
         choices=Destination.Occasion.choices, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Occasions")
     )
@@ -161,7 +158,6 @@ class DestinationForm(forms.ModelForm):
 
 
 def mistake_in(kind: str, address: str) -> str | None:
-    """Why the address does not fit the kind; None when it does."""
     if kind == Destination.Kind.EMAIL:
         found = addresses(address)
         try:

@@ -1,9 +1,5 @@
-"""The list of changes and their queue, for pages.
-
-    /changes/?status=open&table=flights&who=sam&text=index&before=120
-
-Pages of the list are bounded by numbers of changes, so that they stay the same while changes come.
-"""
+"""The list of changes and their queue (/changes/?status=open&table=flights&who=sam&text=index&before=120). Its pages
+are bounded by numbers of changes, so that they stay the same while changes come."""
 
 from __future__ import annotations
 
@@ -50,7 +46,6 @@ class ChangeFilter:
         return bool(self.status or self.table or self.who or self.text)
 
     def address(self, **pages: int) -> str:
-        """The filter as a query string, with `before` or `after` where given."""
         texts = {"status": self.status, "table": self.table, "who": self.who, "text": self.text}
         return urlencode({name: text for name, text in texts.items() if text} | pages)
 
@@ -81,8 +76,8 @@ def matching(asked: ChangeFilter) -> QuerySet[Change]:
 
 
 def page(asked: ChangeFilter, size: int = PAGE) -> Json:
-    """One page of the list, newest first, with the addresses of its neighbours. A search that takes too long is ended:
-    then `search_s_max` is its limit in seconds, else None."""
+    """One page of the list, newest first, with the addresses of its neighbours. `search_s_max`: the limit of a search
+    that was ended for taking too long, else None."""
     try:
         with reading.limited():
             changes, newer, older = _read(asked, size)

@@ -1,15 +1,5 @@
 """Tables of changes. Any worker can continue a change from its row (X3).
 
-    Change             the statement, its plan, the state of the machine
-    Step               one step: its version, its times, the nodes it waited for
-    Claim              this change moves that table now
-    SchemaChangeLease  the worker that may move a table's schema, and its token (X2)
-    Reservation        names that a transaction on a node holds for a table it makes (T9)
-    Proof              the explorer's answer about a plan
-    Record             the window of time around an ended change
-    Approval           a second person's decision
-    Destination        where notifications go; Delivery: the outbox; OutboxPlace: how far the story was read
-
 A constraint of the database keeps X1: a moving change has a claim on each of its tables, and a table has room for one.
 """
 
@@ -44,13 +34,10 @@ ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
 class Change(models.Model):
-    """One DDL statement.
-
-    `table_ids` are the tables it moves, in lock order (L11), settled when it begins; a new table has a reserved id.
-    `names` are the meanings of the statement's names (`changes.ddl.bindings`). `wishes` are pending requests in order,
-    which a publish looks at under the row's lock (X6): {"wish": "cancel", "who": ..}. `place` is the place in the
-    queue after an approval, from the sequence of the ids, which are the places of other changes.
-    """
+    """One DDL statement. `table_ids` are the tables it moves, in lock order (L11), settled when it begins; a new table
+    has a reserved id. `names` are the meanings of the statement's names (`changes.ddl.bindings`). `wishes` are pending
+    requests in order, which a publish looks at under the row's lock (X6): {"wish": "cancel", "who": ..}. `place` is the
+    place in the queue after an approval, from the sequence of the ids, which are the places of other changes."""
 
     table_id = models.IntegerField()
     table_ids = ArrayField(models.IntegerField())
@@ -131,7 +118,7 @@ class Step(models.Model):
     waited_for = models.JSONField(default=list)
     waited_s = models.FloatField(default=0)
     tries = models.IntegerField(default=1, db_default=1)
-    """How often it was begun: once, again after each failure, and by each worker that took the change over."""
+    """Once, again after each failure, and by each worker that took the change over."""
 
     class Meta:
         ordering = ["-road", "number"]  # forward, then back
@@ -156,7 +143,7 @@ class Claim(models.Model):
 
 
 class SchemaChangeLease(models.Model):
-    """`holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
+    """X2: `holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
 
     table_id = models.IntegerField(primary_key=True)
     holder = models.TextField()
@@ -171,7 +158,7 @@ class SchemaChangeLease(models.Model):
 
 
 class Reservation(models.Model):
-    """A transaction of `node` is making `table_id`; its names are free when it ends or the node dies. `names`: the
+    """A transaction of `node` is making `table_id`; its names are free when it ends or the node dies (T9). `names`: the
     table's first name, its indexes', and later ones."""
 
     table_id = models.IntegerField(primary_key=True)

@@ -20,7 +20,6 @@ FOLLOW_S = 5.0
 
 
 def streams_of(change: Change) -> list[str]:
-    """The streams of the cluster, the change and its tables."""
     return [CLUSTER, change_stream(change.pk), *map(table_stream, change.table_ids)]
 
 

@@ -1,10 +1,7 @@
-"""The explorer's proof of a plan, requested by task name and kept in a table.
-
-    page, command --ask--> Proof --task "lab.tasks.prove_plan"--> explorer --answer--> Proof --NOTIFY--> command
+"""The explorer's proof of a plan, requested by task name and kept in a table under a key that includes `rules`.
 
 Requests do not wait: a page looks again. A proof that is not there within `ASK_AGAIN_S` is unknown, with a reason; a
-command waits no longer than `ANSWER_S`.
-Answers are kept under a key that includes `rules`. A plan whose search ends its process each time is unknown for good.
+command waits no longer than `ANSWER_S`. A plan whose search ends its process each time is unknown for good.
 """
 
 from __future__ import annotations
@@ -125,7 +122,6 @@ def begin(key: str) -> Plan | None:
 
 
 def known_answer(model: str) -> Json | None:
-    """An earlier answer for the same model, unless unknown."""
     kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
     answers = kept.values_list("answer", flat=True)
     return next((found for found in answers if found["verdict"] != "unknown"), None)

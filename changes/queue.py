@@ -1,12 +1,7 @@
 """The queue of changes: one at a time moves a table (X1), also when a change moves several (L11).
 
-    change 1   trips                moves
-    change 2   trips, airports      waits for 1
-    change 3          airports      waits for 2, though airports stands still: there is no overtaking
-    change 4                 runs   moves
-
-A change waits for every older one that shares a table, so there is no circle; and for a younger one that moves
-already, since at its start it may need another table than when submitted.
+A change waits for every older one that shares a table, also one that itself waits: there is no overtaking, and no
+circle. It waits for a younger one that moves already, since at its start it may need another table than when submitted.
 """
 
 from __future__ import annotations
@@ -47,6 +42,5 @@ def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
 
 
 def free_to_move(places: Iterable[Place]) -> list[int]:
-    """The changes that wait for no other, in order."""
     known = tuple(places)
     return [one.id for one in sorted(known, key=lambda one: one.order) if not ahead_of(one, known)]

@@ -97,7 +97,6 @@ def execution_of(change: Change) -> Execution:
 
 
 def standing_of(change: Change, state: Execution | None = None) -> Standing:
-    """The change as `changes.executor.interventions` judges it."""
     return Standing(change.status, state or execution_of(change), tuple(change.wishes))
 
 
@@ -110,7 +109,6 @@ def tried_again(change: Change) -> list[Change]:
 
 
 def why_not_retried(change: Change) -> str | None:
-    """Why the statement would not be submitted again now."""
     same = Change.objects.filter(statement=change.statement, table_name=change.table_name)
     same = same.filter(Q(status__in=OPEN) | Q(status=Status.DONE, pk__gt=change.pk))
     alike = same.exclude(pk=change.pk).order_by("-id").values_list("pk", "status").first()
@@ -241,7 +239,6 @@ def approval_of(change: Change) -> dict[str, Any] | None:
 
 
 def _undo(change: Change, plan: Plan) -> dict[str, Any]:
-    """The undo that can be submitted now, or why none can."""
     try:
         found = undo_today.offer(plan, tables_ahead.catalog_view())
     except undo_today.NoUndo as none:

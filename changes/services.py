@@ -1,6 +1,6 @@
-"""Interventions in changes: submit, cancel, pause, resume. One transaction each, with its story. Locks follow L14:
-submissions one at a time, then the change's row, then the story's counters. A cancel and the publish that would make
-it too late lock the same row, so exactly one wins (X6)."""
+"""Interventions in changes: submit, cancel, pause, resume, one transaction each, with its story. Locks follow L14:
+submissions one at a time, then the change's row, then the story's counters. A cancel and the publish that would make it
+too late lock the same row, so exactly one wins (X6)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
 AWAITING_MAX = 100
-"""Changes of the whole cluster that await approval: each is shown to whoever may approve it."""
+"""Changes of the whole cluster that await approval: each is shown to all people who may approve it."""
 REQUESTS_MAX = 20
 SANDBOXES_MAX = 3
 """Of one person, those that are being made or dropped included."""
@@ -105,8 +105,8 @@ def submit(
     check: Callable[[], None] = lambda: None,
 ) -> Change:
     """Stores the change that `statement` asks for, and starts it. `check` may raise, while no other submission runs.
-    Raises `DdlError` (with `TooFast`), `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of another person,
-    unless `may_change_all`. Only what is stored counts against the rate. A refused statement stores nothing (X5).
+    Raises `DdlError` (with `TooFast`), `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of another person, unless
+    `may_change_all`. Only what is stored counts against the rate. A refused statement stores nothing (X5).
     `is_sandbox`: the new table is a sandbox of `who`. `is_approved`: needs no approval."""
     parsed = parse(statement)
     with control_transaction() as cursor:
@@ -173,7 +173,6 @@ def namesakes_of(old: Change) -> list[str]:
 
 
 def check_queue(plan: Plan, ahead: Sequence[Change]) -> None:
-    """Raises `TooMany`."""
     if len(ahead) >= QUEUED_MAX:
         raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
 
@@ -279,7 +278,6 @@ def plan_ahead(statement: str) -> Foreseen:
 
 
 def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
-    """A plan as data, with the changes it would queue behind."""
     plan = foreseen.plan
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
     observed = paces.observed()

@@ -38,7 +38,7 @@ AT_REST_S = 60.0
 """A table that no change has moved is shown from so long ago on."""
 Json = dict[str, Any]
 _sessions = cluster_picture.Sessions()
-"""Seen by whoever looks at a page with lanes of this process."""
+"""The holders seen by the open pages of this process."""
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
@@ -96,7 +96,6 @@ def _change(change_id: int) -> Json:
 
 
 def _headline(_id: int) -> Json:
-    """One sentence: what happens, and why it does not move."""
     shown, first = lanes(lane_facts()), summaries(most=1)
     present = [node for node in shown["nodes"] if not node["has_left"] and not is_job(node["name"])]
     return {
@@ -132,7 +131,6 @@ def _facts(_id: int) -> Json:
 
 
 def _runs(facts: Facts) -> list[Json]:
-    """The reorganisations of the window's changes."""
     found = ReorgRun.objects.filter(
         change_id__in=[work.change for work in facts.works], started_at__isnull=False
     ).order_by("id")

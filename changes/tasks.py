@@ -70,7 +70,6 @@ def keep_records() -> None:
 
 @shared_task
 def collect_notifications() -> None:
-    """Makes deliveries, and requests those that are due."""
     outbox.collect()
     sending.find_due()
     outbox.forget_old()

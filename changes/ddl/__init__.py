@@ -10,10 +10,10 @@ references   FOREIGN KEY
 comments     COMMENT ON
 like         LIKE in CREATE TABLE
 sharding     WITH (..) and SET (..): how rows are spread
-refused      statements that there are not, with what to use instead
+refused      unsupported statements, with what to use instead
 resolve      do the names exist, are the new ones free?
-bindings     what the names stand for, settled once (L12)
+bindings     the elements that names mean, settled once (L12)
 placing      a mistake in an expression as a mistake of the statement around it
-errors       what can be wrong: code, sentence, place, what would be right (X5)
-actions      what a statement asks for: the language between DDL and planner
+errors       SQLSTATE, sentence, place and hint of a mistake (X5)
+actions      the language between DDL and planner
 """

@@ -1,9 +1,6 @@
-"""A parsed statement as an action: the language between DDL and planner.
-
-`changes.ddl.statements` reads SQL into actions, scripts and the lab build them directly, and the planner turns one and
-a descriptor into a plan. Names are folded and unquoted. Each has its position (characters from 1, None if generated),
-which does not count in comparisons, so that a refusal points at the word it means (X5).
-"""
+"""A parsed statement as an action: the language between DDL and planner, also built directly by scripts and the lab.
+Names are folded and unquoted. Each has its position (characters from 1, None if generated), which does not count in
+comparisons, so that a refusal points at the word it means (X5)."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +13,6 @@ Position = int | None
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A word of the statement and its position."""
-
     text: str
     position: Position = field(default=None, compare=False)
 
@@ -27,8 +22,6 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of the statement and its position."""
-
     value: int
     position: Position = field(default=None, compare=False)
 
@@ -153,8 +146,6 @@ class CreateIndex:
 
 @dataclass(frozen=True, slots=True)
 class DropIndex:
-    """DROP INDEX; `resolve` finds the table."""
-
     index: Name
     table: Name
 

@@ -120,7 +120,6 @@ def _set_options(command: Node, source: Source, after: int) -> actions.Alteratio
 
 
 def impossible(what: str, position: int | None, hint: str) -> DdlError:
-    """A refusal for good, with what to do instead."""
     return DdlError(NOT_SUPPORTED, f"{what} is not possible", position=position, hint=hint)
 
 

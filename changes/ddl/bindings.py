@@ -1,14 +1,6 @@
-"""The elements that the names in a statement mean, settled when it is submitted (L12).
-
-A queued change is planned again when it starts, and names may mean other tables by then:
-
-    change 1   ALTER TABLE airports RENAME TO ports       queued, and cancelled later
-    change 2   ALTER TABLE trips ADD .. REFERENCES ports  queued: ports is table 7
-    change 3   CREATE TABLE ports ..                      done in between: table 9
-    change 2   starts                                     it refers to table 7, called airports
-
-Names of UNIQUE constraints are kept, too, since a forgiving statement may have some that are in no plan.
-"""
+"""The elements that the names in a statement mean, settled when it is submitted (L12). A queued change is planned again
+when it starts, and a name may mean another table by then: a rename before it may be cancelled, and the name taken by a
+new table. Names of UNIQUE constraints are kept, too, since a forgiving statement may have some that are in no plan."""
 
 from __future__ import annotations
 
@@ -40,7 +32,6 @@ class Names:
 
 
 def names_from_json(body: Mapping[str, Any]) -> Names:
-    """The inverse of `to_json`; an empty body gives no names."""
     return Names(body.get("tables", {}), tuple(body.get("uniques", ())), tuple(body.get("implied", ())))
 
 
@@ -54,7 +45,6 @@ def names_in(action: Action, tables: Tables) -> Names:
 
 
 def named_again(action: Named, names: Names) -> Named:
-    """Gives a freshly parsed statement the names with which it was resolved."""
     named = with_names(action, [Name(name) for name in names.uniques])
     return with_implied_names(named, names.implied) if names.implied else named
 

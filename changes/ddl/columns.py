@@ -1,12 +1,6 @@
-"""Reads column definitions: the type, the default and the constraints.
-
-Types are known under all of PostgreSQL's names for them; another type is refused with the one to use instead. A
-constant default is written canonically in the column's type, so that no two nodes read it differently; any other is
-for `changes.planning.alter.defaults`:
-
-    n bigint DEFAULT 7            ->  7
-    d date DEFAULT '2020-1-1'     ->  '2020-01-01'::date
-"""
+"""Reads column definitions: the type, the default and the constraints. A constant default is written canonically in the
+column's type (DEFAULT '2020-1-1' of a date: '2020-01-01'::date), so that no two nodes read it differently; any other is
+for `changes.planning.alter.defaults`."""
 
 from __future__ import annotations
 
@@ -55,7 +49,7 @@ from expressions.sqltypes import OF_SQL_TYPE
 Node = Any
 
 OF_DEFERRAL = ("CONSTR_ATTR_DEFERRABLE", "CONSTR_ATTR_NOT_DEFERRABLE", "CONSTR_ATTR_DEFERRED", "CONSTR_ATTR_IMMEDIATE")
-"""What the grammar makes of DEFERRABLE and INITIALLY behind a column: an item of its own, after the constraint."""
+"""The items that the grammar makes of DEFERRABLE and INITIALLY behind a column, after the constraint."""
 
 TYPES = {
     "bool": SqlType.BOOLEAN,
@@ -114,7 +108,6 @@ class ColumnDef:
 
     @property
     def constraints(self) -> tuple[NewCheck | NewUnique | NewForeignKey, ...]:
-        """The constraints that could stand as table elements as well."""
         return (*self.checks, *self.uniques, *self.foreign_keys)
 
     @property
@@ -304,7 +297,6 @@ class _Clauses:
 
 
 def note_key_name(constraint: Node, source: Source) -> None:
-    """Adds a notice that the name of a primary key is not kept."""
     if constraint.conname:
         source.notices.append(f'the name "{constraint.conname}" is not kept: a primary key is called <table>_pkey')
 
@@ -380,7 +372,6 @@ def _mismatch(sql_type: SqlType, given: str, name: str, position: int | None) ->
 
 
 def _start_of(node: Node) -> int:
-    """Byte offset at which an expression begins; -1 when the grammar does not say."""
     inner = getattr(node, node.WhichOneof("node"))
     if node.WhichOneof("node") == "type_cast":
         return _start_of(inner.arg)

@@ -21,7 +21,6 @@ def object_of(node: Node) -> str:
 
 
 def read_comment(node: Node, source: Source) -> SetComment:
-    """Raises `DdlError`."""
     of = KEPT.get(object_of(node))
     if of is None:
         what = object_of(node).replace("_", " ")

@@ -18,7 +18,6 @@ REFUSED = {
 
 
 def kind_of(constraint: Node) -> str:
-    """The grammar's name for a constraint's kind, such as CONSTR_PRIMARY."""
     return str(constraint.DESCRIPTOR.fields_by_name["contype"].enum_type.values_by_number[constraint.contype].name)
 
 

@@ -1,5 +1,5 @@
-"""Errors in statements: an SQLSTATE, a sentence, a position and what would be right (X5). Positions count characters
-from 1, so that psql draws its caret under the word."""
+"""Errors in statements: an SQLSTATE, a sentence, a position in characters from 1, where psql draws its caret, and what
+would be right (X5)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ def check_has_key(action: CreateTable) -> None:
 
 
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
-    """A refusal by name of a feature that PostgreSQL has."""
     return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)
 
 

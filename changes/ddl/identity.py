@@ -17,7 +17,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 """Options of a sequence that numbers have anyway; None: no value, as NO MINVALUE has none."""
 NAMES = frozenset({"sequence_name", "owned_by", "as", "logged", "cache"})
-"""Options that say nothing about which numbers come: each is taken at the store, so CACHE keeps none for later."""
+"""Options without effect on which numbers come: each is taken at the store, so CACHE keeps none for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +104,4 @@ def sequence_of(default: Node) -> str | None:
 
 
 def plain_name(sequence: str) -> str:
-    """A sequence's name without quotes and schema."""
     return sequence.replace('"', "").removeprefix("public.")

@@ -1,6 +1,6 @@
-"""Reads FOREIGN KEY .. REFERENCES. NO ACTION and RESTRICT are supported. A cascade would write rows of another table
-under a version that the statement's node may not have. DEFERRABLE gives a notice: rows are checked when a statement
-ends, which refuses some that PostgreSQL would accept at COMMIT, and accepts none that it would refuse."""
+"""Reads FOREIGN KEY .. REFERENCES with NO ACTION or RESTRICT. A cascade would write rows of another table under a
+version that the statement's node may not have. DEFERRABLE gives a notice: rows are checked when a statement ends, which
+refuses some that PostgreSQL would accept at COMMIT, and accepts none that it would refuse."""
 
 from __future__ import annotations
 

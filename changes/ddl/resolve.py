@@ -1,6 +1,5 @@
-"""Checks the names of a parsed statement against the tables: existing names exist, new ones are free. Changes queue
-(X1), so the tables are those that the open changes will leave. A name that is given up is free only when the change
-that gives it up is complete (L12)."""
+"""Checks the names of a parsed statement against the tables that the open changes will leave (X1): existing names
+exist, new ones are free. A name that is given up is free only when the change that gives it up is complete (L12)."""
 
 from __future__ import annotations
 
@@ -71,7 +70,6 @@ class CatalogView:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
 
     def named(self, name: str) -> Descriptor | None:
-        """`table`, as `changes.planning.tables.Tables` calls it."""
         return self.table(name)
 
     def numbered(self, table_id: int) -> Descriptor | None:
@@ -172,7 +170,6 @@ def _makes_sequence(one: actions.Alteration) -> TypeGuard[actions.SetIdentity]:
 
 
 def _with_free_names(action: Named, view: CatalogView) -> Named:
-    """Names sequences and the primary key where the usual names are taken."""
     table = action.table.text
     also = {table, *(unique.name.text for unique in uniques_of(action))}
     names: list[str | None] = []
@@ -193,7 +190,6 @@ def _with_free_names(action: Named, view: CatalogView) -> Named:
 
 
 def _storages_of_new(action: actions.CreateTable, there: StorageCount) -> actions.Number | None:
-    """The storages of a new table: as named, or all of now; None: as many as the cluster began with."""
     if action.storages is not None:
         return _check_storages(action.storages, there)
     return None if there.existing == there.first else actions.Number(there.existing)
@@ -242,7 +238,6 @@ def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> N
 
 
 def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[actions.NewUnique]:
-    """The UNIQUE constraints of a statement, in order."""
     if isinstance(action, actions.CreateTable):
         yield from action.uniques
         return

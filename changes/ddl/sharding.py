@@ -1,11 +1,9 @@
 """Reads WITH (..) and SET (..): how rows are spread and nodes are coordinated.
 
-    sharding_key = 'customer_id, region'      columns of a list; '': the primary key, or the hidden row ids
-    sharding_func = 'mpcrc32'                 a function of `storage.buckets`
-    storages = 3                              a number of existing storages
-    coordination = 'hash'                     lease, hash or both
-
-Whether the columns exist and fit is checked in `changes.planning.sharding`.
+sharding_key = 'customer_id, region'      columns of a list; '': the primary key, or the hidden row ids
+sharding_func = 'mpcrc32'                 a function of `storage.buckets`
+storages = 3                              a number of existing storages
+coordination = 'hash'                     lease, hash or both
 """
 
 from __future__ import annotations
@@ -125,7 +123,6 @@ def identifier(name: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Cuts a text to the length that a message repeats."""
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}.."
 
 

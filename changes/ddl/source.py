@@ -1,5 +1,5 @@
-"""A statement's text and parse tree. The grammar has two kinds of position: the cursor of a syntax error counts
-characters from 1, the location of a node bytes from 0. Clients expect the first; `Source.where` converts."""
+"""A statement's text and parse tree. A syntax error of the grammar counts characters from 1, as clients expect; the
+location of a node counts bytes from 0, which `Source.where` converts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ MATCH_SIMPLE = "Leave it out: a row with a NULL among the columns refers to noth
 
 
 class Source:
-    """A statement's text and the positions of its words."""
-
     def __init__(self, text: str) -> None:
         self.text, self.bytes = text, text.encode()
         self.notices: list[str] = []
@@ -96,7 +94,6 @@ class Source:
         return Sql(text.removeprefix("SELECT "), node, self.text)
 
     def tokens(self) -> list[grammar.Token]:
-        """The tokens without comments, read once."""
         if self._tokens is None:
             self._tokens = grammar.tokens(self.text)
         return self._tokens

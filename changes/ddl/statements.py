@@ -1,6 +1,5 @@
-"""Reads a statement with PostgreSQL's grammar into an action. `parse` needs only the text;
-`changes.ddl.resolve.resolve` checks it against the tables. Unsupported clauses are refused by name (0A000), never
-ignored: an ignored clause is a promise broken."""
+"""Reads a statement with PostgreSQL's grammar into an action, by its text alone (`changes.ddl.resolve` checks names).
+Unsupported clauses are refused by name (0A000), never ignored: an ignored clause is a promise broken."""
 
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ STATEMENT_BYTES_MAX = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A parsed statement. `forgiving`: IF EXISTS or IF NOT EXISTS. `notices`: accepted clauses that have another
-    effect here; `warnings`: those PostgreSQL itself gives."""
+    """A parsed statement. `forgiving`: IF EXISTS or IF NOT EXISTS. `notices`: accepted clauses that have another effect
+    here; `warnings`: those PostgreSQL itself gives."""
 
     action: actions.Action
     forgiving: bool = False
@@ -147,7 +146,7 @@ def _create_table(node: Node, source: Source) -> Statement:
 
 
 AT_COMMIT = {0: "preserve rows", 1: "preserve rows", 2: "preserve rows", 3: "delete rows", 4: "drop"}
-"""What COMMIT does with a temporary table, by the grammar's number; without a word of it the rows stay."""
+"""The effect of COMMIT on a temporary table, by the grammar's number; by default the rows stay."""
 
 
 def _at_commit(node: Node, table: actions.Name) -> str:
@@ -282,8 +281,6 @@ def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class Dropping:
-    """DROP of tables or indexes (`what`)."""
-
     what: str
     names: tuple[actions.Name, ...]
     cascades: bool

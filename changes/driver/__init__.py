@@ -1,6 +1,6 @@
 """The shell of the executor: PostgreSQL, Celery and the clock around the machine.
 
-driver               does what the machine asks, and reports what came of it
+driver               performs the machine's effects, and reports their results
 start                the start of a queued change: its plan on the tables as they are now
 transitions          one transition, written in one transaction with its story
 versions             publishes, drains, and waits for who is in the way

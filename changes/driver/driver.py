@@ -1,13 +1,9 @@
 r"""The shell of the executor's machine: performs its effects and reports the results as events.
 
-    acquire the lease (X2) -> the machine's state from its row -> effect -> event -> state, story and step row
-                                                                   \__________ one transaction ___________/
-
 Each transition is one control transaction that locks the change's row, then the schema-change leases of its tables
-(L14). So a driver may die between any two statements, and the next one continues from the row; a cancel and a publish
-lock the same row, so only one of them wins (X6).
-
-A driver uses one connection, Django's of its thread; the renewal of its lease has another.
+(L14). So a driver may die between any two statements, and the next one continues from the row (X2); a cancel and a
+publish lock the same row, so only one of them wins (X6). A driver uses one connection, Django's of its thread; the
+renewal of its lease has another.
 """
 
 from __future__ import annotations
@@ -91,8 +87,6 @@ def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status
 
 
 class Driver:
-    """One worker's drive of a change, holding the leases of its tables."""
-
     def __init__(self, change_id: int, holder: str, hook: Hook) -> None:
         self.change_id, self.holder, self.hook = change_id, holder, hook
 

@@ -1,6 +1,5 @@
-"""A wait that ends on a notification, on the thread's own connection. Everything a driver waits for is notified by the
-transaction that causes it. Listen first, then look, then wait: the connection keeps notifications that come in
-between."""
+"""A wait that ends on a notification, on the thread's own connection: each transaction that ends a driver's wait
+notifies. Listen first, then look, then wait: the connection keeps notifications that come in between."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ class Listener:
             self._listening.execute(f"LISTEN {channel}")
 
     def wait(self, wanted: Collection[tuple[str, str]], timeout_s: float) -> bool:
-        """True when another session notified one of `wanted` (channel, payload) within `timeout_s`. True after a
-        reconnect, too, since notifications may have been missed."""
+        """True when another session notified one of `wanted` (channel, payload) within `timeout_s`; also after a
+        reconnect, since notifications may have been missed."""
         if self._listening is not connection.connection or self._listening is None:
             self._listen()
             return True

@@ -1,19 +1,17 @@
-"""Publishes the next version of a table, and proves that no node uses the last but one.
+"""Publishes the next version of a table, and proves that no node uses the last but one (L7, L9).
 
     leases on      v-1      v       v+1
     publish v+1    none     any     -        exclusive lock on v-1 obtained, fence set to v
     drained at v+1 none     none    any      exclusive lock on v obtained, fence set to v+1
 
-With coordination by hashes the fence is at v+1 as soon as v+1 is published (`accepted_from`): new transactions of v
-are refused, those in flight finish. There the fence alone proves nothing about v; the lock does.
+An expired lease proves nothing about transactions of its node, which may still commit; the lock does: each transaction
+holds it shared from its `enter` to its end, and the fence moves before the lock is released (T2). The order inside each
+function is the rule itself. With coordination by hashes the fence is at v+1 once v+1 is published (`accepted_from`):
+new transactions of v are refused, those in flight finish.
 
-An expired lease proves nothing about transactions of its node, which may still commit. The lock proves it: each
-transaction holds it shared from its `enter` to its end, and the fence moves before the lock is released (T2). So the
-order inside each function is the rule itself (L7, L9).
-
-`leases.rules` decides what blocks; this module reads rows and locks. Several tables move together or not at all (L11),
-locked in the order of ids: all rows, then all advisory locks; then all is written, the events, and last the fences
-(L14). The functions run in the executor's transaction and never wait: they return `Blocked`, with nothing changed.
+Several tables move together or not at all (L11), locked in the order of ids: all rows, then all advisory locks; then
+all is written, the events, and last the fences (L14). The functions run in the executor's transaction and never wait:
+they return `Blocked`, with nothing changed.
 """
 
 from __future__ import annotations
@@ -44,8 +42,6 @@ class UnexpectedVersion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A transaction of database session `session` under `version`."""
-
     table_id: int
     version: int
     session: str
@@ -241,8 +237,8 @@ def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
 
 
 def end_holders(cur: Any, table_id: int, held: Iterable[LockHolder]) -> tuple[LockHolder, ...]:
-    """Ends the sessions of transactions that outlived all leases of their version (L8), and returns these. Checks
-    again first: a version that was leased anew is left alone."""
+    """Ends the sessions of transactions that outlived all leases of their version (L8), and returns these. Checks again
+    first: a version that was leased anew is left alone."""
     seen = tuple(held)
     if not seen or is_leased_before(cur, table_id, max(one.version for one in seen) + 1):
         return ()

@@ -1,6 +1,6 @@
-"""Starts, pauses and closes the runs of a change, and waits for them. A run outlives the transaction that starts it. A
-driver that was replaced must not start a run that nothing closes (C3), nor touch one of its successor's: each
-transaction here checks the change's row and the driver's lease first (X2)."""
+"""Starts, pauses and closes the runs of a change, and waits for them. A run outlives the transaction that starts it, so
+a replaced driver could start one that nothing closes (C3), or touch its successor's: each transaction here checks the
+change's row and the driver's lease first (X2)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class Reorganisations:
             now.feed_requests()
 
     def wait(self) -> None:
-        """Waits until the run ends or a person requests something."""
         progress, run_id = self.progress, self.progress.run_id
         assert run_id is not None, f"change {progress.change_id} waits for nothing: {progress.state.mode}"
         event = _end_of(run_id)
@@ -83,7 +82,6 @@ FOUND = (
 
 
 def _error(error: str, violations: Sequence[Mapping[str, Any]]) -> str:
-    """The error of a run; a verification that found one kind of violation gives a sentence."""
     first, _, rest = error.partition("\n")
     for one in violations:
         kind = max((kind for kind in KINDS if one["element"].startswith(f"{kind} ")), key=len, default="")

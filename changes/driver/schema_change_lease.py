@@ -102,8 +102,6 @@ def check(cur: Any, lease: SchemaChangeLease) -> None:
 
 
 class Renewal:
-    """Renews a lease from its own thread and connection."""
-
     def __init__(self, lease: SchemaChangeLease) -> None:
         self._lease = lease
         self._stop = threading.Event()

@@ -1,4 +1,4 @@
-"""The start of a queued change: plans it on the tables as they are now, or ends it without a step."""
+"""The start of a queued change: planned on the tables as they are now, or ended without a step."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Writes one transition of a change: the machine's state, step rows and story, in one transaction (X7).
-
-    change row FOR UPDATE, schema-change leases, (the caller's table rows, locks,) story counters    L14
-
-Effects for after the commit are kept in `todo`.
-"""
+"""Writes one transition of a change: the machine's state, step rows and story, in one transaction (X7). Locks, by L14:
+the change's row, schema-change leases, the caller's table rows and locks, story counters. Effects for after the commit
+are kept in `todo`."""
 
 from __future__ import annotations
 
@@ -96,8 +93,6 @@ def newest_version(cur: Any, table_id: int) -> int:
 
 @dataclass
 class Transition:
-    """The events of the machine within one transaction."""
-
     cur: Any
     row: ChangeRow
     state: Execution
@@ -208,7 +203,6 @@ class Transition:
         return json.dumps({"message": self._trouble} | kept | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
-        """Ends the step that was left, starts the next, and writes how long a step waited and for which nodes."""
         after, at = self.state, self.state.step
         has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
@@ -232,8 +226,8 @@ class Transition:
             )
 
     def _waited_for_nodes_s(self, state: Execution, waited_s: float) -> float:
-        """Seconds from the start of the step until no node used a version that blocked it. A step that never waited
-        for a node, or ended soon, has `waited_s`."""
+        """Seconds from the start of the step until no node used a version that blocked it; `waited_s` for a step that
+        never waited for a node, or ended soon."""
         found = self.cur.execute(
             "SELECT started_at, waited_for <> '[]', extract(epoch FROM clock_timestamp() - started_at)"
             " FROM changes_step WHERE change_id = %s AND ended_at IS NULL",

@@ -1,6 +1,6 @@
-"""Publishes and drains, and waits for what blocks (L7, L9), in all tables of a change at once (L11). Releases of
-leases and requests are notified. A transaction that outlives its lease is polled, since the end of a lock is not
-notified; after a grace its session is ended (L8)."""
+"""Publishes and drains, and waits for what blocks (L7, L9), in all tables of a change at once (L11). Releases of leases
+and requests are notified. A transaction that outlives its lease is polled, since the end of a lock is not notified;
+after a grace its session is ended (L8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from leases.withheld import is_withheld
 from storage.postgres import storages_kept
 
 STORAGES_CHANGE = publish.Blocked(is_row_locked=True)
-"""A storage is being added or removed: for a moment nobody makes anything on each of them."""
+"""A storage is being added or removed: no other transaction makes anything on each of them."""
 LOOK_AGAIN_S = 5.0
 """A wait that should be ended by a notification looks again after this long, should one ever be lost."""
 ROW_PAUSE_S = (0.002, 0.010)

@@ -1,7 +1,5 @@
-"""Events that the executor receives, and effects that it asks of its shell.
-
-An effect may be asked for again: after a crash the shell answers as if for the first time, and does nothing twice
-(X2).
+"""Events that the executor receives, and effects that it asks of its shell. After a crash an effect may be asked for
+again; the shell answers as if for the first time, and does nothing twice (X2):
 
     effect         answered by                  done already when
     TryPublish     Published | Blocked          the catalog has that version

@@ -1,12 +1,6 @@
-"""The time that a transaction may outlive the leases of its version before its session is ended (L8).
-
-    trips      leased . . . . held ─────── 1 s ──┤ ended
-    airports   held ── 1 s ──┤ ended
-    stops      held ─────────────── LEASE_S, without leases ──┤ ended
-
-`leases.rules.grace_s` gives its length. Each table has its own clock, which starts when only a lock blocks and is
-reset when that ends or a lease blocks again: a lease on one table does not protect transactions on another.
-"""
+"""The time that a transaction may outlive the leases of its version before its session is ended (L8;
+`leases.rules.grace_s`). Each table has its own clock, which starts when only a lock blocks and is reset when that ends
+or a lease blocks again: a lease on one table does not protect transactions on another."""
 
 from __future__ import annotations
 
@@ -44,7 +38,6 @@ class Grace:
         return Grace(tuple(wait for wait in self.waits if wait.table not in tables))
 
     def starts(self, before: Grace) -> bool:
-        """True when a table is held that was not before."""
         return not {wait.table for wait in self.waits} <= {wait.table for wait in before.waits}
 
     def left_s(self, at: float) -> Iterator[float]:

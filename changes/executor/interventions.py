@@ -10,8 +10,8 @@
     retry         no         no       no                 no       no             failed or cancelled, when no other
                                                                                  tries the same
 
-A pending request counts, so the same is not requested twice. Decide under the lock of the change's row, so that of two
-requests, and of a cancel and a publish, one comes first.
+A pending request counts. Decide under the lock of the change's row, so that of two requests, or a cancel and a publish,
+one comes first.
 """
 
 from __future__ import annotations
@@ -167,7 +167,6 @@ def why_no_target(standing: Standing, slower_ms: int, kept_percent: int, *, is_w
 
 
 def nearest_step(rows_per_s: float) -> int:
-    """The slider's step that is nearest to a throttle."""
     return min(range(len(THROTTLE_STEPS)), key=lambda at: abs(log(THROTTLE_STEPS[at] / max(rows_per_s, 1))))
 
 

@@ -9,12 +9,10 @@
                           └──────> PAUSED <────────┘
                                      │ ResumeRequested: asks again
 
-    direction  FORWARD ──cancel, failure──> BACK        (X4: before the point of no return, X6)
-    end        done                         cancelled, failed with the first error
-
-The state is a value, stored after every event. Asking again is harmless (X2), so a worker that takes over asks for the
-step it finds; if its version is published already, the step is done. Past the point of no return and in a rollback
-failures are retried with growing pauses, and at last wait for a person.
+A cancel or failure before the point of no return (X6) turns FORWARD to BACK (X4). The state is a value, stored after
+every event. Asking again is harmless (X2), so a worker that takes over asks for the step it finds; if its version is
+published already, the step is done. Past the point of no return and in a rollback failures are retried with growing
+pauses, and at last wait for a person.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +54,6 @@ def step(state: Execution, event: events.Event, now: float) -> Result:
 
 
 def _start(state: Execution, event: events.Started, now: float) -> Result:
-    """A worker begins or takes over, and asks for the step it finds."""
     appended = events.AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
     found = _found(state, event)
     if found.cancel_wanted:
@@ -267,7 +264,6 @@ def _finish(state: Execution) -> Result:
 
 
 def _finish_again(state: Execution, event: events.Started, now: float) -> Result:
-    """A worker died between the last step and the record of the end."""
     return _finish(state)
 
 

@@ -1,5 +1,5 @@
-"""The state of `changes.executor.machine`: a value, stored after every event. It has all that a new worker needs (X3);
-`version` follows from it, and is checked against the catalog."""
+"""The state of `changes.executor.machine`: all that a new worker needs (X3). `version` follows from it, and is checked
+against the catalog."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Notifications of changes, to webhooks and by email: operators choose where they go.
 
-    the story --outbox--> a row for each destination --sending--> webhook or email, tried again, given up
-
 messages  an occasion in words and as data
 outbox    from the story to deliveries: once for each event and destination
 sending   one delivery: claimed, sent, tried again later, given up

@@ -24,12 +24,10 @@ OCCASIONS = {
 
 
 def of_event(event: Json, change: Change) -> Json:
-    """The message of an event (`catalog.selectors.event_json`)."""
     return _message(OCCASIONS[event["kind"]], event["sentence"], event["at"], change)
 
 
 def of_wait(change: Change, *, step: str, waited_s: float, nodes: list[str], at: str) -> Json:
-    """The message of a change that has waited too long in a step."""
     whom = f" for {', '.join(nodes)}" if nodes else ""
     words = f"Change {change.pk} of {change.table_name} has waited {waited_s:.0f} s{whom} ({step})."
     return _message(Destination.Occasion.WAITING, words, at, change) | {"waited_s": round(waited_s, 1), "nodes": nodes}

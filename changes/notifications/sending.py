@@ -1,11 +1,6 @@
-"""Sends one delivery: claims it, sends it, and on failure tries again later, until it gives up.
-
-    pending, due 12:00:00 --claim--> pending, due 12:01:00 --sent--> delivered
-                                            |--refused--> due in 5 s, 10 s, 20 s .. ; the eighth time: given up
-                                            |--worker dies--> due 12:01:00, with the same id
-
-A worker that dies between sending and writing that down sends again, with the same id, by which a receiver can tell.
-"""
+"""Sends one delivery: claims it, sends it, and on failure tries again later, until it gives up the eighth time. The
+claim moves its due time ahead: a worker that dies after sending sends again, with the same id, by which a receiver can
+tell."""
 
 from __future__ import annotations
 
@@ -30,7 +25,7 @@ TRIES_MAX = 8
 FIRST_PAUSE = timedelta(seconds=5)
 PAUSE_MAX = timedelta(hours=1)
 CLAIM = timedelta(minutes=10)
-"""Longer than any sending takes: then whoever claimed it is gone."""
+"""Longer than any sending takes: then the worker that claimed it has died."""
 AT_ONCE_SENT = 2
 """Deliveries that are sent at the same time: their workers drive changes, too, and an address may take its seconds."""
 SLOTS = 7_302_201

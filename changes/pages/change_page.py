@@ -1,6 +1,5 @@
-"""A change as its page shows it: its steps, its state, what it waits for, and the actions. Pure functions of
-`changes.selectors.change_snapshot` and the leases. Browsers count seconds themselves, so that a page without news is
-not sent again."""
+"""A change as its page shows it: pure functions of `changes.selectors.change_snapshot` and the leases. Browsers count
+seconds themselves, so that a page without news is not sent again."""
 
 from __future__ import annotations
 
@@ -97,7 +96,6 @@ def following(snapshot: Mapping[str, Any]) -> list[Json]:
 
 
 def tables(change: Mapping[str, Any]) -> str:
-    """ "trips", or "trips → airports" with the tables that move with it."""
     others = ", ".join(one["table"] for one in change["partners"])
     return f"{change['table']} → {others}" if others else str(change["table"])
 
@@ -124,8 +122,8 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 
 
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
-    """The nodes that block the change, and until when at most; None when none does. A transaction that has outlived
-    its lease has no such time: its session is ended after a grace (L8)."""
+    """The nodes that block the change, and until when at most; None when none does. A transaction that has outlived its
+    lease has no such time: its session is ended after a grace (L8)."""
     blockers = snapshot["blockers"]
     if not blockers or snapshot["status"] not in MOVING:
         return None
@@ -154,7 +152,6 @@ def _sessions(blockers: Sequence[Json]) -> list[Json]:
 
 
 def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
-    """ "v7", or for several tables "trips v7 · airports v4"."""
     if not snapshot["partners"]:
         return ", ".join(f"v{version}" for version in versions.values())
     return " · ".join(f"{table} v{version}" for table, version in versions.items())

@@ -1,6 +1,6 @@
-"""Estimates the time of a reorganisation, alone and under load. Alone, the figures are those of the demo machine
-(`docs/benchmarks.md`). Beside traffic they depend on the machine: then the slowest recent reorganisation with at least
-as much traffic counts, or the slowest that was measured there."""
+"""Estimates the time of a reorganisation. Alone, the figures are those of the demo machine (`docs/benchmarks.md`).
+Under load the slowest recent reorganisation with at least as much traffic counts, or the slowest that was measured
+there."""
 
 from __future__ import annotations
 
@@ -79,7 +79,6 @@ class Estimate:
     now_per_s: float = 0.0
 
     def has_run_out(self, since_s: float) -> bool:
-        """True when the reorganisation has taken longer than estimated."""
         return since_s > (self.loaded_s if self.now_per_s >= BUSY_PER_S else self.most_s)
 
 

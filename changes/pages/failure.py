@@ -1,9 +1,5 @@
-"""Why a change failed: the rules that rows break, how many rows, some of them, and a query for all.
-
-    unique index flights_dest_key   3 rows too many    id 7  repeats  id 2    dest 'LAX'    a query
-
-Violations of other clauses than C6 follow from the cause, and are shown only when no rule is broken.
-"""
+"""Why a change failed: the rules that rows break, how many rows, some of them, and a query for all. Violations of other
+clauses than C6 follow from the cause, and are shown only when no rule is broken."""
 
 from __future__ import annotations
 
@@ -207,5 +203,4 @@ def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> s
 
 
 def _key_of(version: Descriptor) -> list[str]:
-    """The columns of the primary key; none for hidden row ids."""
     return [column.name for column in version.key_columns if not column.is_hidden]

@@ -1,5 +1,5 @@
-"""The SQLSTATE of a failed change: the one for which a single row that breaks its rules would be refused. A broken
-rule is C6. NOT NULL comes first, then CHECK, unique indexes, foreign keys, as for a row that is written."""
+"""The SQLSTATE of a failed change: that of refusing a single row that breaks its rules (C6), by the first of NOT NULL,
+CHECK, unique indexes, foreign keys, as for a row that is written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Desc
 
 
 def place_of(sqlstate: str | None) -> int:
-    """The order of codes; others come last."""
     return IN_ORDER.index(sqlstate) if sqlstate in IN_ORDER else len(IN_ORDER)
 
 

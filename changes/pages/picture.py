@@ -1,10 +1,6 @@
-"""The facts from which a browser draws the cluster, and lanes over time.
-
-    facts   versions, uses, marks, changes and reorganisations of a table: sent when a page opens
-    now     its leases and holders, newest versions, the moving change: sent on each difference
-
-A browser adds `now` and the story's events to the facts, so the present and the past are drawn from the same values.
-"""
+"""The facts from which a browser draws the cluster, and lanes over time: `facts` when a page opens, `now` on each
+difference. A browser adds `now` and the story's events to the facts, so the present and the past are drawn from the
+same values."""
 
 from __future__ import annotations
 
@@ -104,7 +100,6 @@ def over_time_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions:
 
 
 def _of(moving: Sequence[Mapping[str, Any]]) -> str:
-    """The one element that moves; "" when none or several do."""
     names = {f"{one['element']} {one['name']}" for one in moving}
     return names.pop() if len(names) == 1 else ""
 

@@ -33,7 +33,6 @@ def plan_json(plan: Plan, observed: Observed = NOTHING_SEEN) -> dict[str, Any]:
 
 
 def expected_json(plan: Plan, observed: Observed) -> dict[str, Any]:
-    """The expected time, and the statements that will be refused: for those who decide about the plan."""
     return {"takes": preview.takes(plan, observed), "refusals": writers.refusals(plan)}
 
 

@@ -1,10 +1,9 @@
 """A plan as a ladder: its versions as steps up from the first, with the work under them.
 
-    absent ─✓─ delete-only ─✓─ write-only ─⧗─ fill ── verify ─✓─ public
+    absent ─✓─ delete-only ─✓─ write-only ─⧗─ fill ─⧗─ verify ─✓─ public
                    n3            n1 n2
 
-A mark says that two versions are compatible, or that the first work on a version waits until all nodes have followed.
-While the change is open, nodes stand on the versions that they lease.
+✓: the two versions are compatible; ⧗: work waits for all nodes. While the change is open, nodes stand on their leases.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ WORKS = ("fill", "verify", "delete")
 def rungs(
     steps: Sequence[Mapping[str, Any]], *, table_id: int = 0, leases: Iterable[Mapping[str, Any]] = ()
 ) -> list[Json]:
-    """The tiles of the ladder; none where no element moves. `steps` as of `step_json`. Of several tables nodes stand
-    by the version of `table_id`."""
+    """The tiles of the ladder; none where no element moves. `steps` as of `step_json`. Of several tables nodes stand by
+    the version of `table_id`."""
     publishes = [step for step in steps if step["transitions"]]
     if not publishes:
         return []

@@ -1,10 +1,4 @@
-"""The preview of a plan: states version by version, work, rollback, the point of no return.
-
-         v15      v16           v17          v18
-nick     absent   delete-only   write-only   public
-one      absent   delete-only   write-only   public
-                                [fill 300 rows]
-"""
+"""The preview of a plan: states version by version, work, rollback, the point of no return."""
 
 from __future__ import annotations
 

@@ -24,6 +24,5 @@ def refused(statement: str, refusal: Exception) -> dict[str, Any]:
 
 
 def check_length(statement: str, most: int = STATEMENT_CHARS_MAX) -> None:
-    """Raises `DdlError` for a statement too long for a page."""
     if len(statement) > most:
         raise DdlError(TOO_LONG, f"a statement of {len(statement)} characters; the limit is {most}")

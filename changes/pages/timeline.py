@@ -1,7 +1,5 @@
 """The steps of a change as points on a line: states, waits, and work between them.
 
-    publish delete-only, drain, publish write-only, drain, fill, verify, close, publish public, drain, purge
-
     (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
                  4.1 s        n3 3.9 s    5.2 s        8 ms       5.1 s                  6 ms     20 ms
 
@@ -59,8 +57,8 @@ def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool =
 
 
 def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
-    """The status of each step forward of a change that rolls back: done, left or never. It was left at its last
-    `begun` step. A publish is done when `newest` is at least its version."""
+    """The status of each step forward of a change that rolls back: done, left or never. It was left at its last `begun`
+    step. A publish is done when `newest` is at least its version."""
     last = max(begun, default=-1)
     is_left = last >= 0 and not (steps[last].kind is StepKind.PUBLISH and steps[last].version <= newest)
     at_last = "left" if is_left else "done"
@@ -110,7 +108,6 @@ def _published(step: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _states(step: Mapping[str, Any], is_one: bool) -> Json:
-    """The state that names a version, and the elements that move."""
     transitions = step["transitions"]
     state = transitions[0]["after"] if transitions else "public"
     of = "" if is_one or len(transitions) != 1 else transitions[0]["name"]
@@ -158,7 +155,6 @@ def _took_s(steps: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def span_s(start: str | None, end: str | None) -> float | None:
-    """Seconds between two moments; None while one is missing."""
     if start is None or end is None:
         return None
     return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)

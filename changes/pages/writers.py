@@ -1,11 +1,6 @@
-"""The statements that a change makes nodes refuse, from which version on.
-
-    v17   23505   a row that repeats the (dest) of another one     unique index one_dest is written from here on
-    v16   42703   a statement that names column gate               it leaves public
-
-A rule is enforced from write-only until a rollback has withdrawn it, also when the change fails later. A rule on added
-columns alone is left out, since no statement could write them before.
-"""
+"""The statements that a change makes nodes refuse, from which version on. A rule is enforced from write-only until a
+rollback has withdrawn it, also when the change fails later. A rule on added columns alone is left out, since no
+statement could write them before."""
 
 from __future__ import annotations
 
@@ -86,7 +81,6 @@ def _of_step(plan: Plan, step: Step) -> Iterator[Json]:
 
 
 def _begins_to_refuse(transition: Transition) -> bool:
-    """True when inserts obey the rule from this transition on."""
     before, after = (rule(transition.element.kind, state).insert for state in (transition.before, transition.after))
     return after in ENFORCED and before not in ENFORCED
 

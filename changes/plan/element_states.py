@@ -1,6 +1,6 @@
-"""The effect of a move on a descriptor. Only this module finds and replaces elements of each kind; planner, rollback,
-review and lab use `state_of` and `with_state`. A NOT NULL is a constraint while it moves, and the column's property
-once public. A foreign key stands in two descriptors, or twice in one; `partner_of` is its other side."""
+"""The effect of a move on a descriptor. Only this module finds and replaces elements of each kind. A NOT NULL is a
+constraint while it moves, and the column's property once public. A foreign key stands in two descriptors, or twice in
+one; `partner_of` is its other side."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -123,7 +123,6 @@ def partner_of(element: Element) -> Element:
 
 
 def referring_to(table: Descriptor, elements: Iterable[Element]) -> tuple[Element, ...]:
-    """The foreign keys to `table` among `elements`."""
     return tuple(e for e in elements if e.partner is not None and e.partner[0] == table.table_id)
 
 
@@ -144,7 +143,6 @@ def columns_read(element: Element, versions: Iterable[Descriptor]) -> frozenset[
 
 
 def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
-    """The next version, with `element` in another state."""
     return with_state(descriptor, element, state, filling=filling).next_version()
 
 

@@ -5,9 +5,8 @@
     drop an index    publish write-only, drain, publish delete-only, drain, delete,
                      publish absent, drain
 
-Transitions that are due together are one version (`changes.planning.stages`). The plan has every version in full, so
-what is published is what was shown. Once `point_of_no_return` has begun (a publish: is published) the change can only
-go on (X6); before it, `changes.plan.rollback` leads back.
+The plan has every version in full, so what is published is what was shown. Once `point_of_no_return` has begun (a
+publish: is published) the change can only go on (X6); before it, `changes.plan.rollback` leads back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -148,12 +147,10 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The elements in words: "column a, index by_a"."""
         return listed([*dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move))])
 
     @property
     def headline(self) -> str:
-        """The change in words: "add index by_dest"."""
         words: dict[str, list[str]] = {}
         for move in self.moves:
             if not _is_old_side(move):
@@ -370,7 +367,6 @@ def _has_numbers(table: Descriptor, element: Element) -> bool:
 
 
 def _is_bounded(table: Descriptor, element: Element) -> bool:
-    """True for a whole number with the limits of a narrower type."""
     return any(c.id == element.id and c.type in WHOLE and c.length is not None for c in table.columns)
 
 
@@ -407,7 +403,6 @@ def name_in(table: Descriptor, element: Element) -> str:
 
 
 def names_of(plan: Plan) -> str:
-    """The plan's tables: "trips and airports"."""
     return " and ".join([plan.table, *(partner.name for partner in plan.partners)])
 
 
@@ -425,8 +420,7 @@ def why_no_return(plan: Plan) -> Sentence:
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
-    """True when publishing this transition is irreversible (X6). A swap is reversible while the old side is
-    written."""
+    """True when publishing this transition is irreversible (X6). A swap is reversible while the old side is written."""
     element, after = transition.element, transition.after
     directions = {move.kind for move in moves if move.element == element}
     if MoveKind.ADD in directions:

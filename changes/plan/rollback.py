@@ -59,7 +59,6 @@ def _walk(plan: Plan, published: int) -> Iterator[Step]:
 
 
 def partners_after(plan: Plan, published: int) -> tuple[Descriptor, ...]:
-    """The plan's other tables after `published` forward versions."""
     now = {partner.table_id: partner for partner in plan.partners}
     now |= {partner.table_id: partner for step in plan.publishes[:published] for partner in step.partners}
     return tuple(now.values())
@@ -95,7 +94,6 @@ def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
 
 
 def _hidden(here: Descriptor, added: Sequence[Element]) -> Descriptor:
-    """Makes written elements delete-only, constraints absent."""
     for element in added:
         if state_of(here, element) is State.WRITE_ONLY:
             lower = State.ABSENT if element.kind is Kind.CONSTRAINT else State.DELETE_ONLY

@@ -1,5 +1,5 @@
-"""The statement that takes back a finished change, as a new change (X7). What was dropped comes back empty, which the
-warning says first."""
+"""The statement that takes back a finished change, as a new change (X7). Dropped data comes back empty, as its warning
+says."""
 
 from __future__ import annotations
 
@@ -250,7 +250,6 @@ def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
 
 
 def create_table(table: Descriptor) -> str:
-    """CREATE TABLE, without indexes and foreign keys."""
     key = ", ".join(quoted(column.name) for column in table.key_columns)
     lines = [column_text(column, table, in_table=True) for column in table.public_columns]
     lines += [] if table.has_hidden_key else [f"PRIMARY KEY ({key})"]
@@ -322,7 +321,6 @@ def check_clause(table: Descriptor, constraint: Constraint) -> str:
 
 
 def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Descriptor) -> str:
-    """The clause of ALTER TABLE that adds a foreign key."""
     own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
     there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
     actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}

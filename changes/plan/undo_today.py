@@ -1,13 +1,6 @@
-"""The undo offered today: found by ids, written with today's names, and planned before it is shown (X7).
-
-    change 1   CREATE TABLE ua       table 7
-    change 2   ALTER TABLE ua RENAME TO ub
-    change 3   CREATE TABLE ua       table 9
-    undo of 1  DROP TABLE "ub"       table 7, whatever another table is called
-
-An element that is no longer as the change left it has no undo, which would lose a later change. An undo that would be
-refused, or would drop more, is not offered either.
-"""
+"""The undo offered today: found by ids, written with today's names, and planned before it is shown (X7). An element
+that is no longer as the change left it has no undo, which would lose a later change. An undo that would be refused, or
+would drop more, is not offered either."""
 
 from __future__ import annotations
 
@@ -34,8 +27,6 @@ ALTERED = ("type", "length", "default", "identity", "identity_always", "identity
 
 
 class NoUndo(Exception):
-    """Why no undo can be offered."""
-
     def __init__(self, template: str, **values: object) -> None:
         super().__init__(Sentence(template, **values))
 

@@ -1,11 +1,11 @@
 """Action to plan: which versions, in which order, with which reorganisations.
 
-planner               the way in
+planner               the entry
 stages                one series of versions for several elements (protocol section 4)
-draft                 what a statement comes to on the table as it is
+draft                 the effect of a statement on the table as it is
 alter/                ALTER TABLE
-renames                 names
-comments                COMMENT ON
+renames               names
+comments              COMMENT ON
 copied_tables         CREATE TABLE (LIKE ..), written out
 drops                 DROP of several, or with CASCADE, as a change each
 dependents            what a foreign key needs stays

@@ -1,5 +1,4 @@
-"""COMMENT ON: one version, in which nothing moves. Comments of a CHECK or FOREIGN KEY are their own; that of a UNIQUE
-or PRIMARY KEY stands beside its index's."""
+"""COMMENT ON: one version, in which nothing moves. The comment of a UNIQUE or PRIMARY KEY stands beside its index's."""
 
 from __future__ import annotations
 

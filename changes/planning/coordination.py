@@ -1,10 +1,6 @@
-"""Changes how nodes agree on the version of a table: lease, both or hash.
-
-    lease ── both ── hash      each step is one version, drained before the next
-
-Neighbouring versions share a protection that bounds nodes which know only the older: towards `hash` the predecessor is
-leased, towards `lease` its fence is moved at once. Nothing moves in the store.
-"""
+"""Changes how nodes agree on the version of a table: lease, both, hash, one version for each step, drained before the
+next. Neighbouring versions share a protection that bounds nodes which know only the older: towards `hash` the
+predecessor is leased, towards `lease` its fence is moved at once. Nothing moves in the store."""
 
 from __future__ import annotations
 

@@ -1,12 +1,5 @@
-"""CREATE TABLE (LIKE other ..), written out, and the statements that follow it.
-
-    CREATE TABLE b (LIKE a INCLUDING ALL, extra int)
-    =>  CREATE TABLE b (id integer NOT NULL, name text NOT NULL, extra int, PRIMARY KEY (id), UNIQUE (name))
-        CREATE INDEX ON b (name DESC)
-        COMMENT ON COLUMN b.name IS '..'
-
-Only public elements are copied, and nothing while a change moves an element of the table.
-"""
+"""CREATE TABLE (LIKE other ..), written out, and the statements that follow it (CREATE INDEX, COMMENT ON). Only public
+elements are copied, and nothing while a change moves an element of the table."""
 
 from __future__ import annotations
 
@@ -128,7 +121,6 @@ def _afterwards(table: Descriptor, name: str, options: int) -> Iterator[str]:
 
 
 def _create_index(table: Descriptor, name: str, index: Index) -> str:
-    """CREATE INDEX on the new table, with a new name, as in PostgreSQL."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
     where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {'UNIQUE ' if index.unique else ''}INDEX ON {quoted(name)} ({', '.join(parts)}){where}"

@@ -4,10 +4,10 @@
      "steps": ["publish delete-only", "drain", "publish write-only filling", "drain",
                "fill", "verify", "close", "publish public", "drain", "purge"]}
 
-With several elements steps name them: "publish age write-only filling, by_age write-only filling". A reorganisation
-without names works on the planner's elements. A foreign key moves in both tables, unless one is named: "publish
-trips_code_fkey write-only in trips". A drain waits for all versions since the last one. The "plan" of `manage.py plan
---json` is read, too. Nothing is judged here: `changes.review.check` and the explorer do that.
+Steps on several elements name them: "publish age write-only filling, by_age write-only filling"; a reorganisation
+without names works on the planner's. A foreign key moves in both tables, unless one is named: "publish trips_code_fkey
+write-only in trips". A drain waits for all versions since the last one. The "plan" of `manage.py plan --json` is read,
+too. `changes.review.check` and the explorer judge.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Refuses to drop what a foreign key needs: the referenced table, its columns, the index that makes them unique. A
-foreign key that the same statement drops (`leaving`) does not count. An index that finds referring rows may be
-dropped, with a warning."""
+"""Refuses to drop what a foreign key needs: the referenced table, its columns, the index that makes them unique; not
+for a foreign key that the same statement drops (`leaving`). An index that finds referring rows may be dropped, with a
+warning."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def undone_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[
 
 
 def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
-    """ "foreign key trips_code_fkey of trips"."""
     return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
 
 

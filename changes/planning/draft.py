@@ -49,8 +49,6 @@ Edit = Callable[[Descriptor], Descriptor]
 
 @dataclass
 class Sketch:
-    """A draft in the making."""
-
     base: Descriptor
     context: Context = field(default_factory=Context)
     tables: Tables = NO_TABLES
@@ -73,13 +71,12 @@ class Sketch:
     costs: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
-    """What an added foreign key is in the table that it references."""
+    """The other side of an added foreign key, in the table that it references."""
     used: dict[IndexId, Index] = field(default_factory=dict)
     """The indexes that constraints come to use, as they will be."""
     placement: tuple[Element, Placement] | None = None
-    """The placement that is added."""
     fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
-    """What the rows that are there have in the columns that are added."""
+    """The values of existing rows in added columns."""
 
     def __post_init__(self) -> None:
         self.planned = self.base
@@ -179,7 +176,6 @@ class Sketch:
         return frozenset(one.name for one in (*self.new.values(), *self.used.values()) if not isinstance(one, Column))
 
     def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
-        """The name given, or PostgreSQL's: table_columns_word."""
         also = self.new_constraint_names
         if given != UNNAMED:
             check_constraint_name(given, self.base, also)
@@ -308,7 +304,6 @@ def storages_words(count: int) -> str:
 
 
 def constraint_names(table: Descriptor) -> frozenset[str]:
-    """The names of the table's constraints, and of those that indexes keep."""
     own = {one.name for one in table.constraints if one.rule != REFERENCED}
     key = set() if table.has_hidden_key else {table.key_name}
     return frozenset(own | key | {index.name for index in table.indexes if index.unique})

@@ -1,6 +1,6 @@
-"""DROP of several tables or indexes, and DROP .. CASCADE, as a change each. All are planned before the first is
-submitted, so that the statement is refused as a whole. Referring tables come first; with CASCADE foreign keys from
-other tables go first, as do those of a circle."""
+"""DROP of several tables or indexes, and DROP .. CASCADE, as a change each, all planned before the first is submitted,
+so that the statement is refused as a whole. Referring tables come first; with CASCADE foreign keys from other tables go
+first, as do those of a circle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class Drops:
 
 
 def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
-    """Raises `DdlError`."""
     found, notices = [], []
     views: list[ViewDefinition] = []
     for name in dict.fromkeys(dropping.names):

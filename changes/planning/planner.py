@@ -177,7 +177,6 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
 
 
 def _with_constraints(action: actions.CreateTable, table: Descriptor, tables: Tables) -> Descriptor:
-    """CHECK and UNIQUE of a new table are public with it."""
     sketch = Sketch(table, tables=tables)
     checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
     indexes: list[Index] = []

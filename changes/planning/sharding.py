@@ -1,5 +1,5 @@
-"""Checks the sharding key and function of a statement against its table. With a sharding key outside the primary key,
-a row's own pairs keep its primary key unique on one storage only. A unique index over the primary key guards it: its
+"""Checks the sharding key and function of a statement against its table. With a sharding key outside the primary key, a
+unique index over the primary key guards it: a row's own pairs keep it unique on one storage only, while the index's
 entry lies in one place."""
 
 from __future__ import annotations
@@ -112,7 +112,6 @@ def check_default_key(columns: Iterable[Column], function: Name) -> None:
 
 
 def check_types(columns: Iterable[Column], function: Name, position: Position) -> None:
-    """Refuses columns of types that the function does not take."""
     of, listed = check_function(function), list(columns)
     for column in listed:
         if column.type not in of.types:

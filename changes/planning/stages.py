@@ -12,11 +12,10 @@
     5, ..  -                                         what a dropped constraint used: columns, indexes, one
                                                      stage after the other; [delete], then everything absent
 
-Empty stages are left out. New names and defaults come with the first version. Nothing irreversible is published before
-stage 3, when every addition has been verified.
-
-A moving foreign key gives the referenced table a new version, too, published and drained together (L11). That of a new
-table is write-only in both while the table is delete-only, and public with it: every row is checked.
+Empty stages are left out; new names and defaults come with the first version. Nothing irreversible is published before
+stage 3, when every addition has been verified. A moving foreign key gives the referenced table a new version, too,
+published and drained together (L11). That of a new table is write-only in both while the table is delete-only, and
+public with it: every row is checked.
 """
 
 from collections.abc import Callable, Iterator, Mapping

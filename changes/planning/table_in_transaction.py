@@ -1,12 +1,9 @@
 """Tables made inside an explicit transaction, and public at its COMMIT (T9).
 
-No other session knows their ids, so they need no states and no lease. Later statements on them take the last version
-of their plan at once, and rewrite the rows. Their catalog rows are the transaction's last statements:
-
-    reserve the names (a control transaction of its own)           new_tables.reserve_table, new_tables.alter_tables
-    .. rows of the new tables, without lease and door ..
-    `statements_at_commit`, COMMIT                                 in the node's serializable transaction
-    announce the table, or free the names                          new_tables.announce_table, new_tables.free_table
+No other session knows their ids, so they need no states and no lease. Later statements on them take the last version of
+their plan at once, and rewrite the rows. Names are reserved first, in a control transaction of its own; the catalog
+rows (`statements_at_commit`) are the transaction's last statements; then the table is announced, or its names are freed
+(`changes.submission.new_tables`).
 """
 
 from __future__ import annotations
@@ -39,8 +36,8 @@ class OthersTakePart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """The transaction's tables after a statement, its own first. `computed` are expressions over the version before,
-    by column id."""
+    """The transaction's tables after a statement, its own first. `computed` are expressions over the version before, by
+    column id."""
 
     tables: tuple[Descriptor, ...]
     computed: Mapping[ColumnId, str] = field(default_factory=dict)

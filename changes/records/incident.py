@@ -102,7 +102,6 @@ def _tables(asked: QueryDict, moved: Sequence[int]) -> tuple[tuple[int, str], ..
 
 
 def facts_of(shown: Incident) -> Facts | None:
-    """The facts of the range, perhaps from a change's record; None when there is no table."""
     if not shown.tables:
         return None
     start, end = shown.since.timestamp(), shown.until.timestamp()

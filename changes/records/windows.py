@@ -52,8 +52,8 @@ def _calm_since(change: Change) -> float:
 
 
 def of_table(table_id: int) -> Facts | None:
-    """The window of a table's last changes; None when none has begun. A kept one is shown as kept, with what came
-    after it while statements run."""
+    """The window of a table's last changes; None when none has begun. A kept one is shown as kept, with what came after
+    it while statements run."""
     begun = Change.objects.filter(table_ids__contains=[table_id], started_at__isnull=False).order_by("-started_at")
     changes = list(begun[:CHANGES_SHOWN])
     if not changes:
@@ -126,7 +126,6 @@ def _facts(change_id: int, _kept_at: datetime) -> Facts:
 
 
 def _is_late(change: Change) -> bool:
-    """True when not all of its time can be read any more."""
     return change.ended_at is not None and change.ended_at < now() - timedelta(seconds=SECONDS_KEPT_S)
 
 

@@ -1,8 +1,8 @@
 """Is a plan safe? Asked of every plan before its first version is published.
 
-check             the way in
+check             the entry
 neighbour_states  which states of an element may live one version apart
-dependencies      what each of several elements may do, and all may not
+dependencies      rules for several elements together
 foreign_keys      the two sides of a foreign key
-defect            what is wrong at a step, with the clause that breaks
+defect            a fault at a step, with the clause that breaks
 """

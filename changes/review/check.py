@@ -106,8 +106,6 @@ def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
 
 
 class _Walk:
-    """One element while the steps are read."""
-
     def __init__(self, element: Element, base: Descriptor | None) -> None:
         self.element = element
         self.earns = VERIFIED if element.kind is Kind.CONSTRAINT else EARNS_PUBLIC

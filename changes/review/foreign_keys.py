@@ -1,11 +1,6 @@
-"""The two sides of a foreign key are one element, in two descriptors (L11).
-
-    trips@4     FOREIGN KEY   write-only  ──┐ the same state, name, columns,
-    airports@3  REFERENCED    write-only  ──┘ in every version that is published
-
-With one side missing, a row could refer to nothing, or a referenced row could go (C6). What a foreign key needs stays
-public as long as it, and its table leaves public after it.
-"""
+"""The two sides of a foreign key are one element, in two descriptors (L11): the same state, name and columns in every
+published version. With one side missing, a row could refer to nothing, or a referenced row could be deleted (C6). What
+a foreign key needs stays public as long as it, and its table leaves public after it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

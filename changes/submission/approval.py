@@ -1,11 +1,6 @@
-"""Approval by a second person (CHANGES_NEED_APPROVAL).
-
-    submitted --> awaiting approval --approve--> queued, behind those that came in between --> ..
-                        |--reject, cancel--> cancelled
-
-An unapproved change is in no queue, and no plan depends on it. It is planned again when approved; its names mean what
-they meant at submission (L12). Only the name of a new table is taken from the start.
-"""
+"""Approval by a second person (CHANGES_NEED_APPROVAL). An unapproved change is in no queue, and no plan depends on it;
+only the name of a new table is taken from the start. It is planned again when approved, and queued behind the changes
+that came in between; its names mean what they meant at submission (L12)."""
 
 from __future__ import annotations
 

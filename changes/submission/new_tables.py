@@ -109,13 +109,11 @@ TEMPORARY = "pg_temp."
 
 
 def _private_view(own: Sequence[Descriptor]) -> CatalogView:
-    """The temporary tables of a session, whose names are its own."""
     storages = tables_ahead.storage_count_now()
     return CatalogView(tuple(own), storages=storages, is_private=True, judge=judge, judge_default=judge_default)
 
 
 def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
-    """True for a statement about one of these tables or their indexes."""
     action, view = statement.action, CatalogView(tuple(own))
     if isinstance(action, CreateTable):
         return False
@@ -125,7 +123,6 @@ def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
 
 
 def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> CatalogView:
-    """The tables as a transaction sees them that has made `own` and `dropped` others."""
     view = tables_ahead.catalog_view(making={*(table.table_id for table in own), *dropped})
     return replace(view, tables=(*view.tables, *own))
 
@@ -221,7 +218,7 @@ INSERT INTO catalog_table (id, name, version, state, created_at)
 SELECT table_id, names ->> 0, 0, 'dropped', clock_timestamp() FROM changes_reservation WHERE table_id = ANY(%s)
 ON CONFLICT DO NOTHING RETURNING id
 """
-"""The row of a table is put once: by the transaction that makes it, or here. Who comes second finds it, whatever its
+"""The row of a table is put once: by the transaction that makes it, or here. The second one finds it, whatever its
 snapshot, and has lost; a transaction on its way is waited for."""
 
 

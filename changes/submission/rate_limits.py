@@ -13,7 +13,7 @@ from changes.ddl.errors import DdlError
 from changes.models import Change, Proof
 
 QUESTIONS_MAX = 120
-"""Of all people together: one process answers them, one after the other."""
+"""Of all people together, for the one process that answers them in turn."""
 SPAN = timedelta(minutes=1)
 CONFIGURATION_LIMIT_EXCEEDED = "53400"
 
@@ -28,7 +28,6 @@ class TooFast(DdlError):
 
 
 def check_pace(who: str) -> None:
-    """Raises `TooFast`, for page, command and node together."""
     left_s = _pause_s(Change.objects.filter(who=who), "created_at", settings.CHANGES_PER_MINUTE)
     if left_s:
         raise TooFast(settings.CHANGES_PER_MINUTE, left_s)

@@ -1,12 +1,9 @@
-"""Adds and removes storages while the cluster is in use, and spreads tables over them.
+"""Adds and removes storages while the cluster is in use, and spreads tables over them (SET (storages = 3): nothing else
+moves a row). Only the last storage can be removed, once no placement and no open change uses it.
 
-    add       the schema `storage_3`, with a pair table, fence and version copies of every table; new tables use it
-    spread    ALTER TABLE .. SET (storages = 3) for each table: nothing else moves a row
-    remove    the last storage, once no placement and no open change uses it
-
-Each table uses as many storages as its placement says. Code that makes something on every storage holds the layout's
-row shared (`storages_kept`); while one is added or removed, a publish tries again. One command runs at a time
-(`_command`), so parts of a storage that does not count are left from an interrupted one.
+Code that makes something on every storage holds the layout's row shared (`storages_kept`); while one is added or
+removed, a publish tries again. One command runs at a time (`_command`), so parts of a storage that does not count are
+left from an interrupted one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Views are made, replaced, renamed and dropped in one control transaction each, under the lock of submissions.
-
-A view reads columns that are public before and after every open change, however it ends; later changes may not take
-them away (`changes.planning.viewed`). So a transaction that sees a view finds its columns in every version it may use,
-or one so old that it lacks them yet (docs/reference/views.md).
-"""
+"""Views are made, replaced, renamed and dropped in one control transaction each, under the lock of submissions
+(docs/reference/views.md). A view reads columns that are public before and after every open change; later changes may
+not take them away (`changes.planning.viewed`). So a transaction that sees a view finds its columns in every version it
+may use, or one so old that it lacks them yet."""
 
 from __future__ import annotations
 

@@ -126,15 +126,12 @@ def tables_now() -> KnownTables:
 
 
 def storage_count_now() -> StorageCount:
-    """The number of storages, now and at the cluster's beginning."""
     with connection.cursor() as cursor:
         return StorageCount(settings.STORAGE_COUNT, storages_there(cursor))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The number of rows; `is_exact`: counted."""
-
     rows: int
     is_exact: bool
 

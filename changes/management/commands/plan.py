@@ -90,12 +90,10 @@ class Command(BaseCommand):
 
 
 def _span(estimate: Json) -> str:
-    """ "2.2 to 7.7 s, under load up to 61.6 s"."""
     return f"{estimate['least_s']} to {estimate['most_s']} s, under load up to {estimate['loaded_s']} s"
 
 
 def _numbers(plan: Json, version: Json) -> str:
-    """ "v7"; of several tables "trips v7 · airports v4"."""
     others = [f"{one['table']} v{one['version']}" for one in version["partners"]]
     return " · ".join([f"{plan['table']} v{version['version']}", *others]) if others else f"v{version['version']}"
 

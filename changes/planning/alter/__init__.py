@@ -1,4 +1,4 @@
-"""ALTER TABLE: what each of its commands means for the table as it is. Pure.
+"""ALTER TABLE: the meaning of each of its commands for the table as it is. Pure.
 
 alter_table     the commands of one statement as one draft, of:
 columns           columns
@@ -7,5 +7,5 @@ constraints       CHECK and UNIQUE
 foreign_keys      foreign keys, in both their tables
 types             the type of a column
 castable_types  which type a column may change to
-defaults        what a default is worth for existing rows
+defaults        the value of a default for existing rows
 """

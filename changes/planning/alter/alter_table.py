@@ -1,14 +1,6 @@
-"""ALTER TABLE as one draft.
-
-    ADD COLUMN     with its CHECKs, UNIQUEs and REFERENCES: a column, constraints, unique indexes
-    DROP COLUMN    with its NOT NULL, the constraints that read it and the indexes that cover it
-    TYPE           a twin of the new type, which takes the column's place in one version
-    SET NOT NULL   a constraint until it is public; then the column bears it
-    PRIMARY KEY    a unique index, and NOT NULL for its columns; rows stay where their hidden row ids put them
-    SET (..)       another placement, and what guards the primary key; or another coordination
-
-A change may not use what it drops, nor touch one column twice.
-"""
+"""ALTER TABLE as one draft: its clauses become elements, a type a twin that takes the column's place, NOT NULL a
+constraint until it is public, a primary key a unique index and NOT NULLs. A change may not use what it drops, nor touch
+one column twice."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@
     real     <-> double precision, text      double precision <-> real, text
     numeric  <-> smallint, integer, bigint, real, double precision, text
 
-varchar and char are as text. Lengths, precisions and scales may change, too. Casts round as in PostgreSQL. A value
-that the other type lacks is refused by the fill, and by writers until the old side is dropped.
+varchar and char are as text. Lengths, precisions and scales may change, too. A value that the other type lacks is
+refused by the fill, and by writers until the old side is dropped.
 """
 
 from __future__ import annotations

@@ -162,7 +162,6 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
 
 
 def _not_null(sketch: Sketch, column: Column) -> Element:
-    """The NOT NULL of a column as an element, which it is while it moves."""
     name = sketch.base.not_null_name(column)
     return Element(Kind.CONSTRAINT, sketch.next_constraint(), name, column.id)
 

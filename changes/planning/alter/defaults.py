@@ -1,6 +1,6 @@
 """Defaults: expressions that read no column, and their value for existing rows. Nodes evaluate a default that is no
-constant for each insert. An added column's is evaluated once for all existing rows, at submission, so it must not be
-volatile there; in a new table, and by SET DEFAULT, it may be. PostgreSQL judges what is not understood here."""
+constant for each insert. An added column's is evaluated once, at submission, so it must not be volatile; in a new
+table, and by SET DEFAULT, it may be. PostgreSQL judges what is not understood here."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-"""ALTER TABLE on foreign keys, in the descriptors of both tables.
-
-    child    trips      FOREIGN KEY (code)     refers to       airports (code)
-    parent   airports   REFERENCED (code)      referred to by  trips (code)
-
-It needs columns of equal types, and the primary key, or a public unique index without a condition, over exactly the
-referenced columns; both must stay.
-"""
+"""ALTER TABLE on foreign keys, in both tables' descriptors: FOREIGN KEY in the child, REFERENCED in the parent. It
+needs columns of equal types, and the primary key, or a public unique index without a condition, over exactly the
+referenced columns; both must stay."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
-"""ALTER TABLE on the type of a column: a twin of the new type takes the column's place in one version.
+"""ALTER TABLE on the type of a column: a twin of the new type takes the column's place in one version. An indexed or
+constrained column keeps its type, since its dependents would have to change with it.
 
-An indexed or constrained column keeps its type, since its dependents would have to change with it.
-
-A type that takes every stored value, such as a longer varchar, needs no twin but one version. Nodes of the version
-before read longer values than they may write, since lengths are checked on assignment. It comes last, since no
-rollback could shorten the column.
-
-A wider whole number needs two such versions, since nodes of the narrower type cannot read larger values: the first
-takes what the old type takes, the second all.
+A type that takes every stored value, such as a longer varchar, needs one version and no twin: nodes of the version
+before read longer values than they may write, since lengths are checked on assignment. It comes last, since no rollback
+could shorten the column. A wider whole number needs two: nodes of the narrower type cannot read larger values, so the
+first takes what the old type takes, the second all.
 """
 
 from __future__ import annotations
@@ -119,7 +116,6 @@ def _rounding(column: Column, twin: Column) -> list[str]:
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
-    """Changes only the type in the descriptor."""
     is_wider_number = action.type in WHOLE and action.type.typlen > column.type.typlen
     if column.type is not action.type:
         _refuse_foreign_keys(sketch, column, action)
