@@ -72,7 +72,6 @@ def _session_words() -> "Mapping[str, str | Promise]":
 
 
 def _answer(asked: Any, budget: "Budget", watch: "Watch") -> dict[str, Any]:
-    """Imported with the first rollout: most processes never explore one."""
     from lab.explorer.spaces.search import Progress
     from rollouts.pages.answers import answer
 

@@ -71,7 +71,6 @@ class Report:
 
     @property
     def counted(self) -> tuple[Trace, ...]:
-        """The findings that make the rollout broken, the shortest first."""
         return tuple(one for one in self.findings if one.counts)
 
     def to_json(self) -> dict[str, Any]:
@@ -109,8 +108,8 @@ class Report:
 
 
 def check(text: str, *, rows: int | None = None, budget: Budget | None = None, repair: bool = False) -> Report:
-    """Explores a file. `rows`: 1 or 2 (None: as many as its statements ask for). `repair`: search for a proved
-    change of the plan. Raises `Stopped` if the budget's watch ends it; a wrong file is `Report.mistake`."""
+    """Explores a file. `rows`: 1 or 2 (None: as many as its statements ask for). `repair`: search for a proved change
+    of the plan. Raises `Stopped` if the budget's watch ends it; a wrong file is `Report.mistake`."""
     try:
         rollout = rollout_of(text)
         answer = answer_of(rollout, rows=rows, budget=budget)

@@ -1,8 +1,6 @@
-"""The file that describes a rollout: tables, values, releases, deploys in their order.
-
-A parameter or result column that stands in `[values]` is what the application means. Mistakes are refused with their
-line, their key and what would be right. Example: docs/reference/rollouts.md.
-"""
+"""The file that describes a rollout: tables, values, releases, deploys in their order (docs/reference/rollouts.md). A
+parameter or result column named in `[values]` is what the application means. Mistakes are refused with line, key and a
+hint."""
 
 import difflib
 import re
@@ -25,8 +23,6 @@ DEPLOYS_MAX, OPERATIONS_MAX, STATEMENTS_MAX, VALUES_MAX = 40, 20, 8, 4
 
 
 class FileMistake(ValueError):
-    """The file is wrong: line (if known), key, and what would be right."""
-
     def __init__(self, key: str, message: str, line: int | None = None) -> None:
         super().__init__(f"{f'line {line}: ' if line else ''}{f'{key}: ' if key else ''}{message}")
         self.key, self.message, self.line = key, message, line
@@ -34,11 +30,9 @@ class FileMistake(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An action of a release for one user: statements of one transaction, unless `autocommit`.
-
-    `gone`: the row counts as deleted after it. `lingers`: it may run once more after its release has gone.
-    `prepared`: its statements were prepared when the release began.
-    """
+    """An action of a release for one user: statements of one transaction, unless `autocommit`. `gone`: the row counts
+    as deleted after it. `lingers`: it may run once more after its release has gone. `prepared`: its statements were
+    prepared when the release began."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -141,7 +135,6 @@ def rollout_of(text: str) -> Rollout:
 
 
 def rollout_from(body: Mapping[str, Any]) -> Rollout:
-    """The rollout from a file's data. Raises `FileMistake` without a line, `NotModelled`."""
     return _Reader(body).rollout()
 
 

@@ -1,4 +1,4 @@
-"""The answer about a rollout: proved, broken or unknown, its findings, its gates, what holds others up."""
+"""The answer about a rollout: proved, broken or unknown, its findings, its gates, the statements that block others."""
 
 from dataclasses import dataclass, field
 
@@ -31,7 +31,6 @@ class Answer:
 
     @property
     def counted(self) -> list[Finding]:
-        """The findings that make it broken, the shortest first."""
         return [one for one in self.outcome.findings if counts(one, self.rollout)]
 
 

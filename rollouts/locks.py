@@ -1,7 +1,5 @@
-"""Locks of schema statements on PostgreSQL, whether they read or rewrite the table, and what to use instead.
-
-Not explored: a test holds each row against a real PostgreSQL (`pg_locks`, the relation's file).
-"""
+"""Locks of schema statements on PostgreSQL, whether they read or rewrite the table, and what to use instead. Not
+explored: a test holds each row against a real PostgreSQL (`pg_locks`, the relation's file)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

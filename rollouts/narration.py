@@ -13,7 +13,7 @@ OF_DEPLOYS = {
     "trigger": "deploy {number}: trigger {what}",
     "gone": "deploy {number}: release {what} is gone",
 }
-"""What one says of a deploy in a few words, by its kind."""
+"""A deploy in a few words, by its kind."""
 FOLD_FROM = 3
 """So many deploys in a row, in which nothing else happened, become one line."""
 
@@ -31,7 +31,6 @@ class Narrator:
         self._model = model
 
     def step(self, step: Step) -> Text:
-        """One step with its outcome; faults have sentences of their own."""
         stage = self._model.stages[step.stage]
         values: dict[str, str | int | Text] = {"number": stage.done + 1, "what": stage.text}
         match step.kind:

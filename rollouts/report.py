@@ -69,7 +69,6 @@ def _repair(report: Report, searched: bool) -> list[str]:
 
 
 def as_markdown(report: Report, *, searched: bool = False) -> str:
-    """The report as a comment on a pull request."""
     lines = [f"**{report.title}**", "", f"Bounds: {report.bounds}", ""]
     for one in report.counted:
         lines += [f"### {_kind(one)}", "", f"{one.fault}", ""]

@@ -1,11 +1,5 @@
-"""The deploys of a rollout in the words of Alembic and Django, and pgroll's recipe of a template.
-
-    ALTER TABLE users ADD COLUMN full_name text
-    Alembic    op.add_column("users", sa.Column("full_name", sa.Text()))
-    Django     migrations.AddField("users", "full_name", models.TextField(null=True))
-
-A statement without a word of its own stays SQL, which both tools run.
-"""
+"""The deploys of a rollout in the words of Alembic and Django, and pgroll's recipe of a template. A statement without a
+word of its own stays SQL, which both tools run."""
 
 import json
 from collections.abc import Iterator
@@ -237,10 +231,9 @@ PGROLL: dict[str, tuple[dict[str, Any], ...]] = {
     "drop-column": ({"drop_column": {"table": "users", "column": "nick", "down": "lower(name)"}},),
 }
 """pgroll's operations for the templates for which it has a recipe, in the form of its JSON schema. It keeps both
-columns and two triggers while both versions run. Whether `up` and `down` are each other's inverse it does not check."""
+columns and two triggers while both versions run, and does not check that `up` and `down` are inverse."""
 
 
 def pgroll_of(template: str) -> str:
-    """A template's migration as pgroll's JSON; "" without a recipe."""
     operations = PGROLL.get(template)
     return json.dumps({"operations": list(operations)}, indent=2) if operations else ""

@@ -1,5 +1,5 @@
-"""Orders of deploys that learners build. An order is right if it is safe and ends with the last release and the last
-schema of the task's solution, a list of the lesson's deploys by their titles."""
+"""Orders of deploys that learners build: right if safe, and ending with the last release and schema of the task's
+solution, a list of the lesson's deploys by their titles."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +67,6 @@ def _end(model: Model) -> tuple[str, dict[str, frozenset[str]]]:
 
 
 def reveal(task: Design, lines: Sequence[str], judgement: Judgement) -> Start:
-    """The session of the judgement's trace."""
     return Start(ROLLOUT, {"rollout": task.elements, "deploys": tuple(lines)}, steps=judgement.steps)
 
 

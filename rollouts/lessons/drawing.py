@@ -1,6 +1,6 @@
-"""A world on the stage: releases are versions, rows are pairs, deploys are the plan. A release reads public columns,
-only writes write-only ones and does not know absent ones. n2 changes over when a release starts, n1 when the earlier
-ends."""
+"""A world on the stage: releases are versions, rows are pairs, deploys are the plan. Public columns are those that a
+release reads, write-only ones those that it only writes, absent ones those that it does not know. n2 changes over when
+a release starts, n1 when the earlier ends."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -158,7 +158,6 @@ def deploy_text(model: Model, number: int) -> Text:
 
 
 def actor_of(model: Model, release: int | None, running: tuple[int, ...]) -> str:
-    """The lane of a step: a server, `deploys` or `backfill`."""
     if release is None:
         return "deploys"
     return "backfill" if release == BACKFILL else server_of(release, running)

@@ -1,5 +1,5 @@
-"""A run for the ladder's player: a trace, or a quiet run through every deploy. A tile is a deploy; n1 and n2 stand
-on the tile of the release that they run; left are rows, right the values that users gave last."""
+"""A run for the ladder's player: a trace, or a quiet run through every deploy. A tile is a deploy; n1 and n2 stand on
+the tile of their release; left are rows, right the values that users gave last."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,12 +16,11 @@ from rollouts.worlds.search import Finding
 from rollouts.worlds.world import BACKFILL, Fault, Step, Waits, World
 
 STORES = "rollout"
-"""The name of what stands on the stage, for `lab.pages.ladder_words`."""
+"""The name of the stage's store, for `lab.pages.ladder_words`."""
 
 VERDICTS = {BROKEN: "violated", PROVED: "proved"}
 STEPS_MAX = 100
 Steps = Sequence[tuple[Step, World]]
-"""Steps, each with the world after it."""
 
 
 def played_of(answer: Answer) -> Played | None:

@@ -1,8 +1,4 @@
-"""The lessons' rollouts: files beside this one. Deploys are known by their titles and come in any order.
-
-plan_of("rename", "", ("add", "both", "copy"))     these deploys of rename.toml, in this order
-plan_of("", "tables = ..", ())                     the text of a file
-"""
+"""The lessons' rollouts: files beside this one, some deploys of them by their titles, in any order."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -58,7 +54,6 @@ def plan_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Rollout:
 
 @lru_cache(maxsize=MODELS_MAX)
 def model_of(lesson: str, text: str, deploys: tuple[str, ...]) -> Model:
-    """With as many rows as the statements ask for. Raises `BadPlan`."""
     rollout = plan_of(lesson, text, deploys)
     try:
         model = Model(rollout)

@@ -1,8 +1,5 @@
-"""Questions of predictions about a lesson's rollout, answered by exploring.
-
-safe orders                       the orders in `given` that are proved, by name
-first deploy without a rollback   the title of the deploy after which the earlier release can no longer come back
-"""
+"""Questions of predictions about a lesson's rollout, answered by exploring: `safe orders` (the names of the proved ones
+in `given`), `first deploy without a rollback` (the deploy after which the earlier release cannot come back)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
-"""Sessions over a rollout: two servers, their releases, deploys, and a PostgreSQL of a row or two.
+"""Sessions over a rollout: two servers, their releases, deploys, and a PostgreSQL of a row or two. A step that ends in
+a fault is taken: the fault stays in the strip, only its own transaction is undone.
 
     {"rollout": "rename", "deploys": ["add", "both"]}    deploy.1.schema, deploy.2.starts, r2.create.1.Ann, ..
-
-A step that ends in a fault is taken: the fault stays in the strip, only its own transaction is undone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +51,6 @@ SETUP = Setup(
 
 
 def model_of(setup: Setup, session: Session) -> Model:
-    """Raises `BadSession`."""
     setup.check_left_out(session)
     values = setup.values(session)
     deploys = values["deploys"]

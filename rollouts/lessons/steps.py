@@ -1,8 +1,8 @@
 """The steps of a session by their names, which a page never parses.
 
 deploy.1.schema              deploy 1: its statement; deploy.1.schema.2 its second one
-deploy.2.starts              the release of deploy 2 starts beside the one before, which is gone after deploy.2.gone
-backfill.1                   the backfill goes to row 1; of several statements backfill.1:1, backfill.1:2, ..
+deploy.2.starts              the release of deploy 2 starts beside the one before, until deploy.2.gone
+backfill.1                   the backfill of row 1; of several statements backfill.1:1, backfill.1:2, ..
 r1.create.1.Ann              release 1: create(id = 1, name = Ann); of several statements with :1, .., :commit
 r1.save.1.Ann:2#2            of two users who are at the same statement the second
 """

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def answer(text: str, *, worlds: int, seconds: float, watch: Watch) -> Json:
-    """Explores within the bounds of queue and page. `watch` hears the worlds so far and may end the search: unknown."""
+    """Explores within the bounds of queue and page. `watch` gets the worlds so far and may end the search: unknown."""
     explored = 0
 
     def watch_all(more: int) -> bool:

@@ -19,7 +19,6 @@ DATABASE = re.compile(r"^\s*database\s*=\s*(['\"]).*\1.*\n", re.MULTILINE)
 
 
 def on_another_database(text: str) -> str:
-    """The file on Schema Lab, or on PostgreSQL if it is on Schema Lab."""
     found = DATABASE.search(text)
     rest = text if found is None else text[: found.start()] + text[found.end() :]
     return rest if found is not None and SCHEMA_LAB in found[0] else f'database = "{SCHEMA_LAB}"\n{rest}'

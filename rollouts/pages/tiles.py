@@ -1,5 +1,5 @@
-"""The deploys of a file as tiles, so that an order of tiles is a file again: head + a block for each deploy + tail.
-A block begins at its `[[deploy]]`, or at the comment above it. Comments and layout stay."""
+"""The deploys of a file as tiles, so that an order of tiles is a file again: head, a block for each deploy (from its
+`[[deploy]]`, or the comment above it), tail. Comments and layout stay."""
 
 import re
 import tomllib

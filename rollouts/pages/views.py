@@ -1,10 +1,4 @@
-"""The page *Design a rollout*: a file is edited, explored in the lab's queue, and answered with gates and traces.
-
-/lab/rollouts/                            the first template; ?template=rename&form=safe, ?file=.. others
-/lab/rollouts/ask/                        the file as a question
-/lab/rollouts/tiles/                      its deploys as tiles, while you write it
-/lab/rollouts/answers/1/                  its answer; for htmx the card alone
-"""
+"""The page *Design a rollout*: a file is edited, explored in the lab's queue, and answered with gates and traces."""
 
 from typing import Any
 
@@ -69,7 +63,6 @@ def tiles(request: HttpRequest) -> JsonResponse:
 
 @require_GET
 def answer(request: HttpRequest, pk: int) -> HttpResponse:
-    """The reader's own question and its answer."""
     question = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner, asked__has_key="rollout")
     if _is_part(request):
         return render(request, "rollouts/parts/answer.html", _answer(question))

@@ -1,4 +1,4 @@
-"""The missing releases: one that writes both, then one that reads the new, between two that know one form each.
+"""The missing releases: one that writes both forms, then one that reads the new, between two that know one form each.
 
 release 1      INSERT (id, name)               SELECT name
 writes both    INSERT (id, name, full_name)    SELECT name

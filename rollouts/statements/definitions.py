@@ -33,10 +33,8 @@ Definition = Callable[[Schema, Contents], tuple[Schema, Contents]]
 
 @lru_cache(maxsize=1024)
 def definition_of(text: str) -> Definition:
-    """The effect of a schema statement, or of an INSERT, UPDATE or DELETE without parameters.
-
-    Raises `BadStatement`, `NotModelled`; its result raises `Refused`.
-    """
+    """The effect of a schema statement, or of an INSERT, UPDATE or DELETE without parameters. Raises `BadStatement`,
+    `NotModelled`; its result raises `Refused`."""
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
     if kind in DATA:
@@ -55,7 +53,6 @@ def definition_of(text: str) -> Definition:
 
 
 def is_data(text: str) -> bool:
-    """Raises `BadStatement`."""
     return str(tree_of(text).WhichOneof("node")) in DATA
 
 

@@ -1,8 +1,5 @@
-"""Effects of one statement on rows, under one schema, as in PostgreSQL at READ COMMITTED.
-
-A statement finds its rows in a snapshot. After it waited for a lock it reads the newest version of each row again, as
-PostgreSQL does; rows inserted after the snapshot are skipped.
-"""
+"""Effects of one statement on rows, under one schema, as in PostgreSQL at READ COMMITTED: it finds its rows in a
+snapshot, and after a wait for a lock reads the newest version of each; rows inserted after the snapshot are skipped."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -201,10 +198,8 @@ class _Execution:
     def _found(
         self, sets: tuple[tuple[str, Expression | None], ...] = ()
     ) -> Iterator[tuple[Identity, dict[str, Value]]]:
-        """The rows of the snapshot that match, in their newest version, if it still matches.
-
-        Without triggers PostgreSQL computes and checks the new row before it waits for the lock of the old one.
-        """
+        """The rows of the snapshot that match, in their newest version, if it still matches. Without triggers
+        PostgreSQL computes and checks the new row before it waits for the lock of the old one."""
         table, where = self._table, self._statement.where
         newest = self._contents.get(table.name, {})
         for identity, values in self._snapshot.get(table.name, {}).items():
@@ -396,8 +391,8 @@ class _Execution:
 
 
 def key_locks(table: Table, unique: Unique, key: Identity) -> set[Lock]:
-    """The locks of a statement that puts or removes a unique key. One that keeps the key takes the first alone:
-    another row with that key waits for it, a row that refers to it does not."""
+    """The locks of a statement that puts or removes a unique key. One that keeps the key takes the first alone: another
+    row with that key waits for it, a row that refers to it does not."""
     return {(table.name, unique.name, key, True), (table.name, f"key {unique.name}", key, True)}
 
 

@@ -1,11 +1,5 @@
-"""Expressions of a statement, compiled once from PostgreSQL's parse tree to functions of a row and of parameters:
-
-    literals, columns, :parameters           = <> < <= > >=   IS [NOT] DISTINCT FROM   IS [NOT] NULL
-    AND OR NOT, IN (..), BETWEEN, LIKE       CASE, COALESCE, NULLIF, GREATEST, LEAST
-    + - * / %  ||                            casts, AT TIME ZONE, the functions of `FUNCTIONS`
-
-Any other name or function is refused by name. NULL is PostgreSQL's.
-"""
+"""Expressions of a statement, compiled once from PostgreSQL's parse tree to functions of a row and of parameters. Any
+name or function outside of the model is refused by name."""
 
 import operator
 import re
@@ -135,7 +129,6 @@ def _alike(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def type_of(node: Any) -> Type:
-    """Raises `NotModelled`."""
     name = node.names[-1].string.sval
     name = NAMES.get(name, name)
     if node.array_bounds or not is_known(name):
@@ -154,7 +147,6 @@ class Compiler:
         self._parameters: set[str] = set()
 
     def compile(self, node: Any, text: str = "") -> Expression:
-        """Raises `NotModelled`."""
         self._columns, self._parameters = set(), set()
         evaluate = self._of(node)
         equal, exposed = self._uses(node)

@@ -1,7 +1,5 @@
-"""From text to a statement: PostgreSQL's grammar, then the part that is modelled. `:name` stands for a parameter.
-
-Refuses everything else by name: no proof may depend on a statement that was only half understood.
-"""
+"""From text to a statement: PostgreSQL's grammar, then the part that is modelled; `:name` stands for a parameter.
+Everything else is refused by name: no proof may depend on a statement that was only half understood."""
 
 import re
 from functools import lru_cache
@@ -51,7 +49,6 @@ def tree_of(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def statement_of(text: str) -> Statement:
-    """Raises `BadStatement`, `NotModelled`."""
     sql, names = numbered(text)
     node = tree_of(sql)
     kind = node.WhichOneof("node")

@@ -1,6 +1,5 @@
-"""Tables: columns, keys, constraints, triggers; and rows as values. A schema is immutable, and its rows lie beside
-it, so that all worlds of a stage share it. A row's identity is its first primary key: updates of the key are not
-modelled."""
+"""Tables: columns, keys, constraints, triggers; and rows as values, which lie beside the immutable schema, so that all
+worlds of a stage share it. A row's identity is its first primary key: updates of the key are not modelled."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,6 @@ HIDDEN = " (not public)"
 
 
 def hidden(name: str) -> str:
-    """The name of a column that is not public."""
     return f"{name}{HIDDEN}"
 
 

@@ -1,7 +1,5 @@
 """Templates: thirteen changes, each as people first write it (rename/naive.toml) and as it is safe (rename/safe.toml).
-
-A test holds that naive files break by their shortest trace, safe ones are proved, and traces match a PostgreSQL.
-"""
+A test holds that naive files break by their shortest trace, safe ones are proved, and traces match a PostgreSQL."""
 
 from dataclasses import dataclass
 from functools import cache

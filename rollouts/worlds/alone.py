@@ -1,15 +1,10 @@
 """*Yours already*: a fault that one release has alone, without a rollout.
 
-The statements of the trace are done again, all by one release and with no deploy between, under its first schema and
-its last. Both must end the same way, unless one of them refuses a statement before:
-
-    a lost update of a read and a save                   yours, whichever releases the trace mixes
-    an INSERT without a column that was dropped since    not yours: refused under the first schema only
-    a refusal of a release that another one would get    not yours: the refused release must be refused alone
-    a value that a change of type rounds                 not yours: the release that wrote it lost nothing before
-    a statement that is refused always                   not yours: the plan lacks what the release needs
-
-Open transactions beside the last statement are left out: no statement has seen their writes.
+All statements of the trace are done again by one release, with no deploy between, under its first schema and its last.
+Both must end the same way, unless one of them refuses a statement before: a lost update of a read and a save is yours,
+an INSERT without a column that was dropped since is not; a refused release must be refused alone, and one whose
+statement is always refused lacks something of the plan. Open transactions beside the last statement are left out: no
+statement has seen their writes.
 """
 
 from collections.abc import Iterator
@@ -33,7 +28,6 @@ class Alone:
         self._refused_always: dict[tuple[Any, ...], bool] = {}
 
     def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Fault) -> bool:
-        """True if one release alone ends the same way: of a refusal the refused one, else one of the trace's."""
         own = [step for step in steps if step.release not in (None, BACKFILL)]
         if not own or own[-1] is not steps[-1]:
             return False

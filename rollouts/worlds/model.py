@@ -1,13 +1,9 @@
-"""The worlds of a rollout: releases, rows, transactions.
+"""The worlds of a rollout: a stage (deploys done, releases that run, the schema), committed rows, transactions with
+their writes and locks, and for each key the values that users gave last (None: no such row).
 
-    stage         the deploys done so far; with each the releases that run and the schema
-    rows          committed rows
-    transactions  each with its writes, locks and next statement
-    meant         for each key the values that users gave last, under the names of [values]; None: no such row
-
-A step is a deploy, a statement or a COMMIT; it leads to another world or to a finding. As at READ COMMITTED, a
-statement sees what is committed when it begins. One that goes over several rows, or inserts what it selects, begins
-and ends in two steps, since others commit between. It waits for locked rows.
+A step is a deploy, a statement or a COMMIT. As at READ COMMITTED, a statement sees what is committed when it begins,
+and waits for locked rows. One that visits several rows, or inserts what it selects, begins and ends in two steps, since
+others commit between.
 """
 
 import itertools
@@ -336,7 +332,6 @@ class Model:
         return world.meant[self.keys.index(key)] if key in self.keys else None
 
     def _takes_time(self, statement: Statement) -> bool:
-        """True if others may commit during the statement."""
         if isinstance(statement, Insert):
             return statement.source is not None
         return not isinstance(statement, Query) and self.rollout.key not in statement.parameters
@@ -513,7 +508,6 @@ class Model:
         return self.releases[transaction.release].operations[transaction.operation].gone
 
     def asked(self, release: int, operation: str) -> frozenset[str]:
-        """The names that a user gives for an operation; none for a backfill."""
         if release == BACKFILL:
             return frozenset()
         return frozenset(
@@ -618,7 +612,6 @@ def walker(tables: tuple[str, ...]) -> "Walker":
 
 
 def in_order(transactions: tuple[Transaction, ...]) -> tuple[Transaction, ...]:
-    """The transactions, whichever began first."""
     return tuple(sorted(transactions, key=_place)) if len(transactions) > 1 else transactions
 
 

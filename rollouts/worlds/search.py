@@ -1,5 +1,5 @@
-"""Every schedule of a rollout, breadth first: the first finding of a kind is the shortest. Of worlds that mean the
-same one is explored. A finding that a release has without a rollout is marked *yours already*."""
+"""Every schedule of a rollout, breadth first: the first finding of a kind is the shortest. Of worlds that mean the same
+one is explored. A finding that a release has without a rollout is marked *yours already*."""
 
 import time
 from collections import deque
@@ -18,7 +18,7 @@ WATCH_EVERY = 256
 """After so many worlds, and at its end, a search says how far it is."""
 
 Watch = Callable[[int], bool]
-"""Hears how many worlds were explored since the last time; answers whether the search shall go on."""
+"""Gets the number of worlds explored since the last call; False ends the search."""
 
 
 class Stopped(Exception):

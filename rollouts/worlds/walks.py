@@ -1,11 +1,6 @@
-"""A schema statement on Schema Lab: the versions of its planner, of which two are in use at once.
-
-    ADD COLUMN full_name text      delete-only · public            for a moment only one server may name it
-    ALTER COLUMN c SET NOT NULL    write-only · verify · public    writes are refused before the rows are verified
-    RENAME COLUMN                  one version                     one server knows the old name, one the new
-
-A version is a view of the table. A column that is not public has a name that no statement can give.
-"""
+"""A schema statement on Schema Lab: the versions of its planner, of which two are in use at once. A version is a view
+of the table, where a column that is not public has a name that no statement can give. So of ADD COLUMN only one server
+may name the column for a moment, and SET NOT NULL refuses writes before the rows are verified."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -71,7 +66,6 @@ class Walker:
 
 
 def _stages(walk: Walk, first: Stage) -> Iterator[Stage]:
-    """Existing rows meet the statement at the first or last stage, and when they are verified."""
     meets = 0 if walk.adds else len(walk.parts) - 1
     for place, part in enumerate(walk.parts):
         older, newer = part.views[0], part.views[-1]

@@ -59,8 +59,8 @@ class Stage:
     running: tuple[int, ...]
     schema: Schema
     kind: str = "end"
-    """What comes next: schema, starts (a release), gone (the one before), backfill, trigger, end; on Schema Lab
-    publish, drain, verify."""
+    """The next event: schema, starts (a release), gone (the one before), backfill, trigger, end; on Schema Lab publish,
+    drain, verify."""
 
     text: str = ""
     statements: tuple[Statement, ...] = ()
