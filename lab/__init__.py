@@ -12,7 +12,7 @@ polls/      a question to the room about a session, voted on by phone
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 replays/    a trace of a model as actions on the real cluster
 live/       the real cluster: tables on which rules may be broken, replays
-pages/      what the browser sends and is answered: stage, gallery
+pages/      requests and answers of the browser: stage, gallery
 own/        a plan of one's own tables: cases, what may be left out, names
 questions/  is there a way to break this, and what would have saved it
 diagrams/   traces as SVG

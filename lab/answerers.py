@@ -1,5 +1,4 @@
-"""Kinds of questions that packages above register for the lab's queue at start (`rollouts.apps`). Imports no
-explorer."""
+"""Kinds of questions that packages above register for the lab's queue at start. Imports no explorer."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ if TYPE_CHECKING:
     from lab.explorer.spaces.search import Budget, Watch
 
 Answerer = Callable[[Any, "Budget", "Watch"], dict[str, Any]]
-"""Searches for the answer; what was asked is what `lab.services.ask_kind` was given."""
+"""Searches for the answer to what `lab.services.ask_kind` was given."""
 
 ANSWERERS: dict[str, tuple[Answerer, tuple[str, ...]]] = {}
 

@@ -21,7 +21,6 @@ class LabConfig(AppConfig):
 
 
 def _in_names_of(plan: "Plan", answer: "Json") -> "Json":
-    """Imported with the first counterexample: most processes never name one."""
     from lab.pages.counterexamples import in_names_of
 
     return in_names_of(plan, answer)

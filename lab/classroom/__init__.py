@@ -6,5 +6,5 @@ pace    the screen up to which a class may go
 traces  the session that a learner has played, for the stage
 sheet   all of a course as a CSV file
 
-A member's work is kept apart from what they do on their own (`lab.learning`), so a course is deleted with all of it.
+A member's work in a course is separate from their own (`lab.learning`), and deleted with the course.
 """

@@ -1,9 +1,5 @@
-"""The screen up to which a class may go, where its teacher sets the pace.
-
-    chapters before it   all screens       its chapter   up to the screen       chapters behind it   none
-
-Without a pace members go on by themselves.
-"""
+"""The screen up to which a class may go: earlier chapters are open, later ones closed. Without a pace members go on by
+themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +7,20 @@ from dataclasses import dataclass
 from lab.exercises.chapter import Chapter
 
 CLOSED = -1
-"""The number of the last open screen of a chapter to which the class has not come yet."""
+"""The last open screen of a chapter that the class has not reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Everybody may go as far as this screen of this chapter."""
+    """The class may go as far as this screen of this chapter."""
 
     chapter: str
     screen: str
 
 
 def last_open(pace: Pace | None, folders: Sequence[str], chapter: Chapter) -> int:
-    """The number of the last screen of `chapter` that the class may see; `folders` are the course's, in its order.
-
-    A screen or a chapter that is not there any more stops nobody.
-    """
+    """The number of the last screen of `chapter` that the class may see; `folders` are the course's, in its order. A
+    screen or a chapter that does not exist any more stops no class."""
     everything = len(chapter.screens) - 1
     if pace is None or pace.chapter not in folders or chapter.id not in folders:
         return everything

@@ -34,7 +34,6 @@ def learner_of(request: HttpRequest, *, named: bool = False) -> learner.Learner:
 
 
 def member_here(request: HttpRequest) -> Membership | None:
-    """The membership with which the browser of a request works: looked up once for a request."""
     if not hasattr(request, "lab_member"):
         request.lab_member = member_of(request.session)
     return request.lab_member
@@ -162,15 +161,12 @@ def _cell(stored: Stored | None, screen: Screen, now: datetime) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The first answers to a prediction: how many there are, and each with its count."""
-
     screen: Screen
     answers: int
     tallies: tuple[tally.Tally, ...]
 
 
 FirstAnswers = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
-"""The first answers to a task, by chapter and task."""
 
 
 def first_predictions(course: Course, chapters: Iterable[Chapter]) -> FirstAnswers:
@@ -197,7 +193,6 @@ def counted(chapter: Chapter, first: FirstAnswers, tasks: Sequence[str] | None =
 
 
 def first_attempts(course: Course) -> QuerySet[Attempt]:
-    """The first answer of each member to each task."""
     mine = Attempt.objects.filter(progress__member__course=course)
     return mine.select_related("progress").order_by("progress_id", "pk").distinct("progress_id")
 

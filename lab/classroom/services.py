@@ -1,9 +1,6 @@
-"""Courses are made, joined, left and deleted; with a course goes all that was done in it.
-
-A browser works in one course at a time: its session has the id of the membership, and what is done in the lab counts
-for that member (`lab.classroom.selectors.learner_of`). Who joins with an account in a course with names finds their
-work again in any browser, by the same link; everybody else in this browser only.
-"""
+"""Courses are made, joined, left and deleted, with all that was done in them. A browser works in one course at a time:
+its session has the id of the membership. In a course with names, a member with an account finds their work again in any
+browser, by the same link; others in this browser only."""
 
 import logging
 import secrets
@@ -89,17 +86,14 @@ def _new_member(course: Course, user: User | None, name: str) -> Membership:
 
 
 def step_out(session: Any) -> None:
-    """Work on one's own again in this browser; what was done in the course stays there."""
     session.pop(MEMBER, None)
 
 
 def leave(session: Any) -> None:
-    """Leave the course, with all that was done in it."""
     _delete(Membership.objects.filter(pk=session.pop(MEMBER, None)))
 
 
 def remove_member(course: Course, number: int) -> None:
-    """Remove a learner, with all they have done in the course."""
     _delete(Membership.objects.filter(course=course, number=number))
 
 
@@ -118,7 +112,6 @@ def change(course: Course, *, is_open: bool | None = None, is_shared: bool | Non
 
 
 def pace_of(course: Course) -> Pace | None:
-    """The pace of a course; None where its members go on by themselves."""
     return Pace(course.paced_chapter, course.paced_screen) if course.paced_chapter else None
 
 
@@ -129,7 +122,6 @@ def set_pace(course: Course, pace: Pace | None) -> None:
 
 
 def delete_course(course: Course) -> None:
-    """Delete a course with its members and all they have done in it."""
     pk, members = course.pk, course.members.count()
     with transaction.atomic():
         _delete(Membership.objects.filter(course=course))

@@ -1,16 +1,6 @@
-"""A learner at a task, as a teacher sees it: a function of what is stored, and of the time.
-
-    no row                                               not started
-    a hint, an answer, the solution asked for            working
-    two failed checks, and then nothing for 5 minutes    stuck
-    a first prediction that was wrong, without help      predicted wrong
-    passed                                               done
-    passed after help                                    done with hints
-    passed after such a prediction                       done after a wrong prediction
-
-A task is done once it is passed, as on the learner's own page (`Progress.is_done`). A wrong prediction counts
-apart from help, because it is what a class talks about.
-"""
+"""A learner's status at a task, as a teacher sees it: *stuck* after two failed checks and 5 minutes without another;
+*done* once passed, as on the learner's own page (`Progress.is_done`). A wrong prediction counts apart from help,
+because it is what a class talks about."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +11,7 @@ STUCK_AFTER = timedelta(minutes=5)
 
 
 class Status(Enum):
-    """From the left to the right of a learner's way, but for stuck."""
+    """In the order of a learner's progress, but for stuck."""
 
     NOT_STARTED = "not started"
     WORKING = "working"

@@ -1,12 +1,4 @@
-"""The first answers to a prediction, counted: what a class believed before anybody saw it.
-
-    nothing   ███████ 12
-    entry     ████ 7        right
-    row       0
-    both      ██ 3
-
-Only first answers count, and only those that were given before the solution was shown: later ones are no predictions.
-"""
+"""The first answers to a prediction, counted. Only those given before the solution was shown are predictions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +9,7 @@ from lab.exercises.chapter import Answer, Form, Predict
 from lab.exercises.grading import ANSWERS, BadAnswer
 
 BARS_MAX = 12
-"""Different numbers, hours, sets or orders that are shown, the most frequent; all choices are."""
+"""The most frequent numbers, hours, sets or orders that are shown; of choices all are."""
 
 
 BETWEEN_PAIRS = "; "
@@ -64,7 +56,6 @@ def _of_choices(task: Predict, item: str, answers: Iterable[str], right: str) ->
 
 
 def _understood(task: Predict, body: Mapping[str, Any]) -> Answer | None:
-    """The answer as the grading reads it: 07 is 7."""
     try:
         return ANSWERS[task.form](task, body)
     except BadAnswer:

@@ -1,11 +1,5 @@
-"""The session that a learner has played, so that a teacher can go through it on the stage.
-
-predict   the session that was asked about, with the steps that were hidden
-reach     the learner's own steps
-survive   the learner's moves, and the adversary's answers
-explain   the session that was to be explained
-design    the learner's editions; a plan is no session, its lines are shown as they were written
-"""
+"""The session that a learner has played, for a teacher to replay on the stage. The lines of a plan are no session: they
+are shown as written."""
 
 from collections.abc import Mapping
 from dataclasses import replace

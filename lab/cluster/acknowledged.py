@@ -1,11 +1,6 @@
-"""Rows that requests have acknowledged, and whether they are read back as they were meant.
-
-    request 1   insert a = 1, b = 2   accepted when version 2 was the newest, done
-    version 2   its row has a = 2, b = 1                                              a lost write
-
-A value is meant for the column of its name in the newest version when the storages accepted it, whatever the router
-knew. No clause is broken by a lost write: every pair belongs where it lies.
-"""
+"""Lost writes of requests: rows that are read back otherwise than they were acknowledged. A value is meant for the
+column of its name in the newest version when the storages accepted it. No clause is broken by a lost write: every pair
+belongs where it lies."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,5 @@
-"""The database of a lab cluster: catalog, lease rows, fences, locks. Every decision is a rule's of `leases.rules`.
-The checks of `enter` (T2, T3) are here because the fence is. A rule can be left out (`Without`), to see why it is
-needed."""
+"""The database of a lab cluster: catalog, lease rows, fences, locks. Decisions are those of `leases.rules`; the checks
+of `enter` (T2, T3) are here because the fence is. A rule can be left out (`Without`), to see why it is needed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,7 +87,7 @@ class Without(Enum):
 NO_LOCK = frozenset({Without.FENCE, Without.LOCK})
 
 Hindrances = dict[TableId, Hindrance]
-"""Who is in the way, by table; none: nobody."""
+"""The blockers, by table; empty: none."""
 Locked = Mapping[TableId, Collection[int]]
 """The versions of each table whose lock a running transaction holds."""
 
@@ -234,10 +233,8 @@ class Control:
         return rules.live_leases(self.leases, table=table, now=now)
 
     def versions_in_force(self, table: TableId, now: float, locked: Locked) -> list[Descriptor]:
-        """The newest version and every older one that is leased, or used by a transaction without a lease.
-
-        Each must find the pairs consistent.
-        """
+        """The newest version and every older one that is leased, or used by a transaction without a lease. Each must
+        find the pairs consistent."""
         used = set(rules.versions_in_use(self.leases, table=table, now=now)) | {self.newest(table).version}
         return [one for one in self.published[table] if one.version in used or self._is_used_unleased(one, locked)]
 

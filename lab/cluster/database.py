@@ -1,4 +1,4 @@
-"""Answers of the database to a node's lease machine, and the failures that a node hears instead."""
+"""Answers of the database to a node's lease machine, and the failures that replace lost ones."""
 
 from catalog.elements import TableId
 from catalog.text.sentence import Sentence

@@ -1,9 +1,6 @@
-"""Foreign keys of a statement, from both ends (L11, C6): a written child needs its parent, a deleted parent no child.
-
-`storage.integrity.references` has the demands. They are looked up inside the statement's own serializable transaction,
-which has pinned and entered the other table: of an insert that refers to a row, and a delete of that row at the same
-time, one is refused.
-"""
+"""Foreign keys of a statement, from both ends (L11, C6). The demands of `storage.integrity.references` are looked up
+inside the statement's own serializable transaction, which has pinned and entered the other table: of an insert that
+refers to a row, and a delete of that row at the same time, one is refused."""
 
 from collections.abc import Callable, Collection, Iterator
 from functools import partial

@@ -26,12 +26,10 @@ def names_of(descriptors: Iterable[Descriptor]) -> Sentence:
 
 
 def listed(lines: Sequence[Sentence]) -> Sentence:
-    """With commas; `lines` is not empty."""
     return _joined(lines, "{first}, {rest}")
 
 
 def clauses(lines: Sequence[Sentence]) -> Sentence:
-    """With semicolons; `lines` is not empty."""
     return _joined(lines, "{first}; {rest}")
 
 

@@ -1,12 +1,5 @@
-"""A statement on a node: pin, enter, read, write, commit (T1, T2, T3).
-
-    pin      the lease machine grants a version until the transaction ends
-    enter    refused below the fence, or if the version is newer than the snapshot
-    write    `storage.mutations` says which pairs, the store says whether they may be
-    refer    foreign keys are checked in the same transaction (`lab.cluster.foreign_keys`)
-
-A statement outside BEGIN is a transaction of its own.
-"""
+"""A statement on a node: pin a version, enter (refused below the fence, or if newer than the snapshot), read, write,
+check foreign keys, commit (T1, T2, T3). A statement outside BEGIN is a transaction of its own."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -97,7 +90,6 @@ def unpin(world: World, node: NodeId, table: TableId, request: int) -> None:
 
 
 def begin(world: World, actor: str) -> Transaction:
-    """Takes the snapshot."""
     node = serving(world, actor)
     if actor in world.transactions:
         raise LabError(Sentence("{node} is in a transaction already", node=actor))
@@ -233,7 +225,6 @@ def _failing(world: World, one: Transaction) -> Iterator[None]:
 
 
 def refusal_words(world: World, error: Exception) -> str:
-    """An error of the store in words rather than keys."""
     if isinstance(error, DuplicateKey):
         newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))
         what = subject(newest, error.key)
@@ -377,10 +368,8 @@ def start_select(world: World, actor: str, table: TableId, by: str | None = None
 
 
 def finish_select(world: World, actor: str) -> tuple[Descriptor, list[str], bool]:
-    """The rows of the query that reads on, and whether it was tried again: once, if it is alone (L8).
-
-    If the lease has ended, a transaction that is not alone ends now.
-    """
+    """The rows of the query that reads on, and whether it was tried again: once, if it is alone (L8). If the lease has
+    ended, a transaction that is not alone ends now."""
     serving(world, actor)
     one = world.transactions.get(actor)
     if one is None or one.query is None:

@@ -22,13 +22,11 @@ class Message:
 
 @dataclass
 class Transaction:
-    """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside.
-
-    A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
+    """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside. A
+    table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
     `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since. `query`: the table, and the
     index, of a query that reads on; `is_alone`: it is the whole transaction. `expired`: why no statement begins in it
-    any more while the query reads on (T4).
-    """
+    any more while the query reads on (T4)."""
 
     actor: str
     node: NodeId

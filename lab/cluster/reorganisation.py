@@ -1,13 +1,6 @@
-"""Reorganisation in the lab: fill in chunks, verify, delete, purge (protocol section 7), in small steps.
-
-    clear     a fill begins: tombstones from before the drain are removed (R6)
-    read      a chunk of rows is read in a short snapshot, in key order
-    put       required pairs are put where there is neither a pair nor a tombstone (R2);
-              refused when the run is closed (R7) or the range is done already (R3)
-    verify    every row has its pairs and entries, every entry its row, every constraint holds (R10)
-
-A run is of all the elements that a change moves together. Anything may happen between read and put.
-"""
+"""Reorganisation in the lab: fill in chunks, verify, delete, purge (protocol section 7), in small steps, of all the
+elements that a change moves together. Anything may happen between the read and the put of a chunk; the put is refused
+when the run is closed (R7) or the range is done already (R3)."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,12 +1,5 @@
 """Requests of routers: planned with the node's version, refused by the storages, reloaded and tried once more.
-
-    plan      rows by the names of columns become pairs' values, under one version; nothing is sent
-    send      each storage checks that version, then the rows of one storage are written
-    commit    the part is done; the other rows are planned anew
-    refused   the machine of reloads says whether this request loads, joins a reload, or goes on at once
-
-`nodes.router` decides about reloads, retries and the outcome of each row, as on a node. Callers make the steps.
-"""
+`nodes.router` decides about reloads, retries and the outcome of each row, as on a node. Callers make the steps."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -95,8 +88,6 @@ class BadFit(Exception):
 
 @dataclass
 class Routers:
-    """The router of each node, and its requests. `loading`: the result of a reload under way."""
-
     world: World
     states: dict[tuple[NodeId, str], Reloads] = field(default_factory=dict)
     loading: dict[tuple[NodeId, str], Known | None] = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""A rolling publish: the storages learn of the next version one after the other, then the catalog. It begins when
-L7's condition is met, and sets every fence; at its end each storage knows the version that nodes will lease."""
+"""A rolling publish: the storages get the next version one after the other, then the catalog. It begins when L7's
+condition is met, and sets every fence; at its end each storage knows the version that nodes will lease."""
 
 from dataclasses import dataclass, field
 
@@ -41,7 +41,6 @@ def begin(world: World, new: Descriptor) -> RollingPublish:
 
 
 def finish(world: World, rolling: RollingPublish) -> None:
-    """Raises `LabError`."""
     missing = set(range(1, len(world.store.pairs) + 1)) - rolling.aware
     if missing:
         raise LabError(f"storage {min(missing)} does not know {rolling.new} yet")

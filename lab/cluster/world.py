@@ -1,13 +1,6 @@
 """A whole cluster as one deterministic value: nodes, their database, the store, the messages between them, a clock.
-
-    node n1 ── lease machine ──> messages ──> Control (leases, versions, fences)
-       │  └─ transactions ─────────────────> MemoryStore (pairs)
-       └────────────── news <── messages <── publish
-
 Nothing happens by itself: a caller delivers a message, passes time, runs a statement. `settle` delivers all messages
-but those of a node that `holds_messages`. Every rule is the product's: `leases.node.machine`, `leases.rules`,
-`storage.mutations`, `changes.executor.machine`.
-"""
+but those of a node that `holds_messages`."""
 
 import copy
 from collections.abc import Collection, Iterator, Mapping
@@ -137,7 +130,6 @@ class World:
     # Messages
 
     def settle(self) -> None:
-        """Delivers all deliverable messages, in order."""
         for _ in range(DELIVERIES_MAX):
             at = next(self.deliverable(), None)
             if at is None:
@@ -340,6 +332,5 @@ class World:
                 self.end_transaction(one, Sentence("its session was ended: it held back a change without a lease"))
 
     def pairs(self, table: TableId) -> list[list[Pair]]:
-        """The table's pairs on every storage, in key order."""
         start = table.to_bytes(4)
         return [sorted(pair for pair in pairs.items() if pair[0].startswith(start)) for pairs in self.store.pairs]

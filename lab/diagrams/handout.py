@@ -1,16 +1,6 @@
-"""The picture of a handout: the end of a session, for paper in black and white.
-
-    v1           v2                     versions, with the state of each element by pattern and by word
-    [    ] absent [####] public         and the nodes that lease them
-
-    n1   n2   publisher                 the steps, as in a sequence diagram
-     ├────────►                   3     n2 commits as v2: + row 1 ..
-
-    row 1: not there  ◄─✗─  by_a: 1     the store, and the rows that readers find, at the end
-    ✗ Damage, C5 under v2: ..
-
-It takes the colour of the text around, and is as wide as a sheet of A4 at 0.25 mm a unit; the narrow one as a phone.
-"""
+"""The picture of a handout: the end of a session, for paper in black and white: versions with states by pattern and
+word, the steps as a sequence diagram, the store and the rows that readers find. It takes the colour of the text around,
+and is as wide as a sheet of A4 at 0.25 mm a unit; the narrow one as a phone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
@@ -55,7 +45,6 @@ CLAUSES: Mapping[str, Text] = {
     "lost": Text("lost"),
     "invented": Text("invented"),
 }
-"""The names of clauses."""
 MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
 
 HATCHES = """\
@@ -94,7 +83,6 @@ class _Drawing:
     # versions
 
     def versions(self) -> Iterator[str]:
-        """A column for each of the newest published versions."""
         versions = [one for one in self.shown.cluster.versions if one.is_in_force or one.is_newest or one.elements]
         for at in range(0, len(versions), self.on_a_line):
             beside = versions[at : at + self.on_a_line]
@@ -141,7 +129,6 @@ class _Drawing:
     # steps
 
     def trace(self) -> Iterator[str]:
-        """Lanes, and a line for each step: an arrow, its number, and its sentence."""
         lines, lanes = self.shown.trace, self._lanes()
         at = {lane: LANE / 2 + LANE * number for number, lane in enumerate(lanes)}
         begin = LANE * len(lanes) + PAD
@@ -181,7 +168,6 @@ class _Drawing:
     # the store
 
     def store(self) -> Iterator[str]:
-        """Rows with their entries, and holes for missing ones."""
         pairs = self.shown.cluster.present
         places = sorted({(pair.table, pair.row, pair.is_new) for pair in pairs})
         many = len({pair.table for pair in pairs}) > 1

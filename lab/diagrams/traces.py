@@ -19,7 +19,6 @@ OF_A_CHANGE = ("step", "run", "create", "drop", "alter", "read ", "put ", "cance
 
 
 def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
-    """The counterexample of an answer, or a picture of the verdict."""
     nodes = [f"n{number + 1}" for number in range(answer.model.nodes)]
     stores = NAMES if answer.model.foreign_key else (STORE,)
     events = [

@@ -4,9 +4,6 @@
                          en.md           texts by key
                          zh-hans.md
 
-    exercise.toml ──reading──> Chapter ──grading──> right or wrong, and what is shown then
-    en.md         ──texts────> Texts          what a session shows ──observations──> an answer to a question
-
 chapter       the values: chapters, screens, tasks
 reading       exercise.toml into a chapter
 texts         Markdown into texts by key

@@ -1,12 +1,7 @@
-"""A game: the learner has the publisher and the fill, an adversary has the nodes.
-
-    learner     publish.2        wait             publish.3           ..
-    adversary            n1.acquire    n2.insert.1.1     n2.acquire   ..
-
-The adversary answers each move with the first step of the explorer's way to damage, if a node takes it, else by chance
-with a fixed seed: a game is its learner's moves. It is won when everything is public and the explorer proves that no
-damage can follow, lost with the first damage or when the moves are used up.
-"""
+"""A game: the learner has the publisher and the fill, an adversary has the nodes. It answers each move with the first
+step of the explorer's way to damage, else by chance with a fixed seed: a game is its learner's moves. It is won when
+everything is public and the explorer proves that no damage can follow, lost with the first damage or when the moves are
+used up."""
 
 import math
 import random
@@ -134,7 +129,6 @@ def _reply(start: Start, shown: SessionView, seed: int) -> tuple[str, ...]:
 
 
 def _by_chance(start: Start, chance: random.Random) -> tuple[str, ...]:
-    """A node takes the newest version about every other time, else it runs a statement."""
     shown = show(session_of(start), single_steps=False)
     nodes = {node.name for node in shown.cluster.nodes}
     may = [offer for offer in shown.offers if offer.actor in nodes and not offer.why_not]

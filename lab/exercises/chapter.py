@@ -1,11 +1,5 @@
-"""A chapter: screens in order, each with one idea; on some of them a task.
-
-    Chapter ── Screen ── Start          the session that the stage beside the text shows
-                  │
-                  └───── Task           predict · reach · survive · explain · design · live
-
-Texts for readers are in the languages' files, by the keys that `text_keys` lists.
-"""
+"""A chapter: screens in order, each with one idea, some with a task: predict, reach, survive, explain, design, live.
+Texts for readers are in the languages' files, by the keys that `text_keys` lists."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +7,10 @@ from enum import Enum
 
 Parameter = str | int | bool | tuple[str | int, ...]
 Answer = str | int | frozenset[str] | tuple[str, ...] | Mapping[str, str]
-"""What somebody says: a choice, a number, a set of pairs, an order, or a choice for each of several items."""
+"""A choice, a number, a set of pairs, an order, or a choice for each of several items."""
 
 Observed = str | int | frozenset[str]
-"""What the machine says to a question: a word, a number, or a set of things."""
+"""The machine's answer: a word, a number, or a set of things."""
 
 HINTS = ("hint-1", "hint-2", "hint-3")
 """Where to look, which rule, which step."""
@@ -34,8 +28,6 @@ class Outcome(Enum):
 
 
 class Form(Enum):
-    """The form of an answer to a prediction."""
-
     CHOICE = "choice"
     NUMBER = "number"
     TIME = "time"
@@ -80,11 +72,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Predict:
-    """The machine's answer to `asks` after the steps `then` is the right one.
-
-    `values` are the meanings of the choices; `options` the pairs, or the items of an order; `answer` is the author's,
-    which the check compares.
-    """
+    """The machine's answer to `asks` after the steps `then` is the right one. `values` are the meanings of the choices;
+    `options` the pairs, or the items of an order; `answer` is the author's, which the check compares."""
 
     asks: str
     form: Form
@@ -100,11 +89,8 @@ class Predict:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """Played until each clause of `until` is broken (`C5@v2`), or all is `public`, or a version (`v3`) is out, without
-    harm.
-
-    `by`: the kind of the last statement. `statements`: the most that each node may run. `without`: forbidden steps.
-    `seconds_max`: on the session's clock.
-    """
+    harm. `by`: the kind of the last statement. `statements`: the most that each node may run. `without`: forbidden
+    steps. `seconds_max`: on the session's clock."""
 
     until: tuple[str, ...]
     solution: tuple[str, ...]
@@ -117,9 +103,7 @@ class Reach:
 @dataclass(frozen=True, slots=True)
 class Survive:
     """Played against an adversary until the element `goal` is public, in at most `moves_max` moves and without damage.
-
-    `solution` are moves of the learner (`lab.exercises.adversary`), `seed` is the adversary's.
-    """
+    `solution` are moves of the learner (`lab.exercises.adversary`), `seed` is the adversary's."""
 
     goal: str
     moves_max: int
@@ -143,12 +127,10 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A sequence that the learner builds: `grammar` is plan (steps as in a plan file), states, ladder or handbooks.
-
-    Of a plan, `given` are the DDL statements that make the tables, `statement` the change. Of states, `elements` are
-    the kinds that move, each line the states of one version. Of a ladder, `ground` is the first state, each line a
-    tile. `tiles` are offered; empty: those of the solution and of the wrong answer.
-    """
+    """A sequence that the learner builds: `grammar` is plan (steps as in a plan file), states, ladder or handbooks. Of
+    a plan, `given` are the DDL statements that make the tables, `statement` the change. Of states, `elements` are the
+    kinds that move, each line the states of one version. Of a ladder, `ground` is the first state, each line a tile.
+    `tiles` are offered; empty: those of the solution and of the wrong answer."""
 
     grammar: str
     solution: tuple[str, ...]
@@ -199,7 +181,6 @@ class Screen:
 
     @property
     def kind(self) -> str:
-        """The kind of its task, or ""."""
         return next((name for name, kind in KINDS.items() if isinstance(self.task, kind)), "")
 
     def text_keys(self) -> Iterator[str]:

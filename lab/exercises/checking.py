@@ -1,11 +1,5 @@
-"""Checks a chapter by doing it: steps are taken, solutions graded.
-
-a step that is not possible             screen what-is-left: step 3, n2.commit: n2 has no open transaction
-an answer that is not the machine's     screen what-is-left: the answer is entry, the machine says nothing
-a check that its solution fails         screen from-the-start: its own solution is wrong: not yet broken: C5@v2
-a check that an untouched start passes  screen from-the-start: the untouched start passes
-a text that a language lacks            zh-hans.md: what-is-left.hint-2: this text is missing
-"""
+"""Checks a chapter by doing it: steps must be possible, the author's answers the machine's, solutions must pass and
+untouched starts fail, and every language must have all texts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +33,7 @@ from lab.sessions.session import BadSession
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """All that sources may name: ids of rules and clauses, sections of the protocol, files of the code."""
+    """The names that sources may have: ids of rules and clauses, sections of the protocol, files of the code."""
 
     rules: frozenset[str]
     sections: frozenset[str]
@@ -184,6 +178,5 @@ def words_of(answer: Answer) -> str:
 
 
 def tasks_of(chapter: Chapter) -> Mapping[str, int]:
-    """The number of tasks of each kind."""
     kinds = [screen.kind for screen in chapter.tasks]
     return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}

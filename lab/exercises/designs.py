@@ -1,15 +1,6 @@
-"""Sequences that learners write: the rules of plans first, then the explorer.
-
-    publish delete-only         review     the rules of plans, at once: which step, which clause
-    drain                       explorer   every schedule within bounds
-    publish public              hidden     once more with more nodes, against lucky ones
-
-    public+delete-only          explorer   states of several elements, version by version
-    write-only, fill            ladder     tiles of one element, in this order
-    both/mail                   judge      handbooks: every session of two people
-
-Every safe sequence counts. One that cannot be explored in time is neither right nor wrong.
-"""
+"""Sequences that learners write, judged by the rules of plans first (step and clause), then by the explorer within
+bounds, then with more nodes against lucky ones. Every safe sequence counts. One that cannot be explored in time is
+neither right nor wrong."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +71,6 @@ def judgement_of_order(task: Design, lines: Sequence[str], found: Answered) -> J
 
 
 def order_in(task: Design, lines: Sequence[str]) -> Order:
-    """Raises `Malformed`."""
     try:
         body = {"element": task.elements, "ground": task.ground, "tiles": list(written_lines(task, lines))}
         return order_from_json(body)
@@ -133,7 +123,6 @@ def judge_design(
 
 
 def written_in(task: Design, lines: Sequence[str]) -> Submission:
-    """Raises `Malformed`, also without anything to explore."""
     written = Submission(task, written_lines(task, lines))
     if added := grammar(task.grammar):
         added.check(task, written.lines)
@@ -175,7 +164,6 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
 
 
 def model_of_states(task: Design, lines: Sequence[str]) -> Model:
-    """Raises `Malformed`."""
     try:
         stages = tuple(map(stage_named, lines))
         model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)

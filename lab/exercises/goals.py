@@ -1,4 +1,4 @@
-"""Broken clauses in words, as a task and its remarks name them: `C5@v2` is what version 2 meets of C5."""
+"""Broken clauses in words, as a task and its remarks name them: `C5@v2` is C5 under version 2."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,10 +1,4 @@
-"""Grades a learner's answer, on the server alone. The machine's answer is shown after the learner's is stored.
-
-predict   the machine's answer to the question, after hidden steps
-reach     the learner's own steps, replayed: is all of it broken, within the limits of the task?
-explain   a clause that broke at that step, the step, and the missing rule
-design    rules of plans, explorer, hidden bounds (`lab.exercises.designs`)
-"""
+"""Grades a learner's answer, on the server alone. The machine's answer is shown after the learner's is stored."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -119,7 +113,6 @@ def _choice(task: Predict, observed: Observed) -> str:
 
 
 def reveal_of(task: Predict, start: Start) -> Start:
-    """The session with the steps that the question hid."""
     return replace(start, steps=(*start.steps, *task.then))
 
 
@@ -362,7 +355,6 @@ def _explained(task: Explain, start: Start, answer: Mapping[str, Any]) -> Grade:
 
 
 def lines_of(answer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The lines of a design. Raises `BadAnswer`."""
     return _words(answer, "lines")
 
 

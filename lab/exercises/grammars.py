@@ -1,5 +1,4 @@
-"""Grammars of designs, and questions of predictions, that packages above register at start (`rollouts.apps`); loaded
-when used."""
+"""Grammars of designs and questions of predictions that packages above register at start, loaded when used."""
 
 from __future__ import annotations
 
@@ -67,7 +66,6 @@ def add_questions(name: str, load: Callable[[], tuple[Question, ...]]) -> None:
 
 @cache
 def grammar(name: str) -> Grammar | None:
-    """The added grammar; None for one of the lab's own."""
     return GRAMMARS[name]() if name in GRAMMARS else None
 
 

@@ -12,12 +12,9 @@ from lab.texts import NOTHING, Text
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of a sequence that a learner designed.
-
-    `faults` are those of the rules of plans; `steps` and `story` a shortest session that goes wrong, `clauses` those
-    that it breaks; `is_hidden`: it goes wrong only in the hidden bounds. `model`: the set-up parameter with which the
-    stage plays that session, or "".
-    """
+    """The judgement of a sequence that a learner designed. `faults` are those of the rules of plans; `steps` and
+    `story` a shortest session that goes wrong, `clauses` those that it breaks; `is_hidden`: it goes wrong only in the
+    hidden bounds. `model`: the set-up parameter with which the stage plays that session, or ""."""
 
     outcome: Outcome
     faults: tuple[Text, ...] = ()

@@ -1,5 +1,5 @@
-"""The session of a chapter's picture: the end of a task, so it is shown only to learners who have done that. The
-task is that of the screen `drawn`, else the first to be reached, else the first prediction about a session."""
+"""The session of a chapter's picture, which shows a task's end, so only to learners who have done it: of the screen
+`drawn`, else the first task to be reached, else the first prediction about a session."""
 
 from collections.abc import Iterator
 

@@ -1,9 +1,6 @@
-"""exercise.toml, read into a chapter. A mistake is refused with its place and with what would be right:
-
-    screens[2].task: unknown key 'answr'; it may have answer, asks, choices, ..
-
-`lab.exercises.checking` checks that steps are possible and answers true.
-"""
+"""exercise.toml, read into a chapter. A mistake is refused with its place and with what would be right
+(screens[2].task: unknown key 'answr'; it may have answer, asks, ..). `lab.exercises.checking` checks that steps are
+possible and answers true."""
 
 import re
 import tomllib
@@ -119,7 +116,6 @@ class Table:
 
 
 def read_chapter(folder: str, text: str) -> Chapter:
-    """Raises `BadExercise`."""
     named = FOLDER.fullmatch(folder)
     if named is None:
         raise BadExercise(f"a folder is called NN-words-with-hyphens, such as 01-one-jump, not {folder!r}")

@@ -58,7 +58,6 @@ READINGS: Mapping[str, Mapping[str, Reading]] = {
 
 
 def reading_for(name: str, language: str) -> Reading:
-    """A title that is no id stays as it is."""
     found = READINGS.get(name)
     if found is None:
         return Reading(name)

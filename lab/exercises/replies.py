@@ -1,13 +1,11 @@
 """Texts that answer a wrong answer, with the reason why it is wrong.
 
-    choice          answer NAME       to that choice
-    match           answer ITEM       to a wrong answer about it
-    pairs           answer OPTION     to a wrongly chosen or omitted one
-    order           answer NAME       of the first wrong place: why this one comes there
-    number, time    answer 20         to just that, if there is such a text; else answer less, answer more
-    explain         answer RULE       to that rule
-
-`needed` must be there in every language (`manage.py exercises check`); `may_be` are allowed besides.
+choice          answer NAME       to that choice
+match           answer ITEM       to a wrong answer about it
+pairs           answer OPTION     to a wrongly chosen or omitted one
+order           answer NAME       of the first wrong place: why this one comes there
+number, time    answer 20         to just that, if there is such a text; else answer less, answer more
+explain         answer RULE       to that rule
 """
 
 import re

@@ -1,5 +1,4 @@
-"""Requests of a router with an old schema (chapter 10) in the lab's cluster: version 2 exchanges the names of
-columns a and b."""
+"""Requests of a router with an old schema (chapter 10): version 2 exchanges the names of columns a and b."""
 
 from collections.abc import Sequence
 
@@ -56,7 +55,6 @@ def way_of_request() -> list[str]:
 
 
 def reloads_for(requests: int) -> int:
-    """Reloads for so many requests that are refused at once."""
     routers, made = stale(requests)
     finish(routers)
     assert all(not request.batch.left for request in made)

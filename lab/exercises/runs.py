@@ -1,8 +1,5 @@
-"""Runs that answer predictions which the stage cannot.
-
-explorer C4     proved: how much was tried, and a quiet run; violated: the way that it found
-damage, taken   the session of each item, from its start to its end
-"""
+"""Runs that answer predictions which the stage cannot: a proof's size and a quiet run, a found way to damage, or the
+session of each item."""
 
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
-"""Folders of chapters, ours and those of a teacher (`EXERCISES_DIR`). Changed files are read again without a restart.
-
-chapters/01-one-jump/        exercise.toml  en.md  zh-hans.md
-"""
+"""Folders of chapters, ours and those of a teacher (`EXERCISES_DIR`). Changed files are read again without a
+restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +26,6 @@ class Book:
     faults: tuple[str, ...] = ()
 
     def text(self, language: str, key: str) -> str:
-        """The text of a key, in English if the language has none."""
         found = self.texts[language].get(key) if language in self.texts else ""
         return found or (self.texts["en"].get(key) if "en" in self.texts else "")
 
@@ -73,7 +70,6 @@ def _read(places: tuple[tuple[Path, tuple[tuple[str, int, int], ...]], ...]) -> 
 
 
 def read_book(place: Path) -> Book:
-    """A file that cannot be read is among its faults."""
     faults, chapter = [], None
     try:
         chapter = read_chapter(place.name, _text(place / STRUCTURE))

@@ -86,7 +86,6 @@ def _keys(level: int, heading: str, screen: str, number: int) -> tuple[str, str,
 
 
 def wanted(chapter: Chapter) -> list[str]:
-    """The keys that every language must have."""
     keys = [*OF_CHAPTER]
     for screen in chapter.screens:
         keys += [f"{screen.id}.title", screen.id]
@@ -102,7 +101,6 @@ def _may_be(chapter: Chapter, key: str) -> bool:
 
 
 def faults_of(chapter: Chapter, texts: Texts) -> Iterator[str]:
-    """Texts that are missing, unknown, or not in the format."""
     needed = wanted(chapter)
     yield from (f"{key}: this text is missing" for key in needed if not texts.get(key))
     unknown = [key for key in texts.by_key if key not in needed and not _may_be(chapter, key)]

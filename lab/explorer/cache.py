@@ -1,10 +1,6 @@
-"""Stored answers: the same model under the same rules is explored once.
-
-    $SCHEMALAB_HOME/explored/<rules>/<model>.json        as `manage.py explore --json` prints it
-
-Only proofs and counterexamples are stored. A change of any rule changes the folder's name (`lab.explorer.fingerprint`).
-A file that cannot be read is ignored, one that cannot be written is skipped.
-"""
+"""Stored proofs and counterexamples: the same model under the same rules is explored once. They lie in
+$SCHEMALAB_HOME/explored/<rules>/<model>.json, where a change of any rule changes the folder
+(`lab.explorer.fingerprint`). A file that cannot be read is ignored, one that cannot be written is skipped."""
 
 import json
 import shutil

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer", "lab/texts.py")
-"""Where the rules are: folders, and files. Their shells are hashed along: it is not worth telling them apart."""
+"""Folders and files with the rules, and with their shells, which are hashed along."""
 
 RECORDED = "fingerprints.json"
 """Fingerprints by their places, in an archive that holds only the code that a browser loads: links stay the same."""

@@ -4,7 +4,7 @@
     optional column + index absent+absent, delete-only+delete-only, write-only+write-only, public+public
     foreign key             absent+absent, write-only+write-only, public+public     (the child's, the parent's)
 
-A model is a value: its JSON is what a link holds, its hash tells whether a link still means the same.
+Its JSON is what a link holds; its hash says whether a link still means the same.
 """
 
 import hashlib
@@ -59,8 +59,6 @@ CRASHES = Text("1 crash"), Text("{n} crashes")
 
 
 class BadModel(ValueError):
-    """A model that cannot be explored; says which part and what would be right. Pages show `why`."""
-
     def __init__(self, why: Text | str) -> None:
         super().__init__(str(why))
         self.why = why if isinstance(why, Text) else Text("{why}", {"why": why})
@@ -185,7 +183,6 @@ class Model:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of all elements, in the order of a stage."""
         return (self.kind, *self.also)
 
     @property
@@ -308,7 +305,6 @@ def model_in(text: str) -> Model:
 
 
 def from_json(body: Any) -> Model:
-    """Raises `BadModel`."""
     if not isinstance(body, Mapping):
         raise BadModel("this is no model: a model is a JSON object")
     known = {f.name for f in fields(Model)} - {"stages"} | {"road"}

@@ -1,8 +1,5 @@
-"""A trace in sentences, as `Text`s that pages can translate.
-
-n1 leases v2: by_a is delete-only
-n2 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a is absent: the entry 1 of row 1 stays
-"""
+"""A trace in sentences, as `Text`s that pages can translate: "n1 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a
+is absent: the entry 1 of row 1 stays"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -413,7 +410,6 @@ def _tables_text(use: Use, tables: Sequence[int]) -> Text:
 
 
 def statement_text(statement: Statement) -> Text:
-    """A client's request in words: "deletes row 1"."""
     what, _, other = statement
     values: Values = {"row": row_text(row_of(statement))}
     if what in (DELETE, DELETE_PARENT):
@@ -443,7 +439,6 @@ def request_text(statement: Statement) -> Text:
 
 
 def _key_text(what: str, key: int) -> Text:
-    """The new key of a row, or of a parent, whose key is a value."""
     return Text("{value}", {"value": key}) if what == MOVE_PARENT else Text("{row}", {"row": key})
 
 

@@ -1,19 +1,12 @@
 """The proof of an actual plan: its own steps and its own steps back, on the model's small tables.
 
-A proof is about the order of states and reorganisations, whatever the columns are called. So each step of the plan is
-taken on the model's table, with the elements in the states that the plan gives them. A plan of several elements is
-proved part by part, each along the whole plan:
+A proof is about the order of states and reorganisations, whatever the columns are called. A plan of several elements is
+proved part by part, each along the whole plan: elements without a common column share no pair and no rule. A part that
+fails turns the whole change back, which is a cancel for the others, and cancels are explored at every moment.
 
-    ADD COLUMN x, ADD COLUMN y, CREATE INDEX by_x (x), CREATE INDEX by_z (z)
-    parts: x with by_x; y; by_z
-
-Elements without a common column share no pair and no rule. A part that fails turns the whole change back, which is a
-cancel for the others, and cancels are explored at every moment.
-
-A foreign key is a part of its own on two tables, child and parent. A column of it that moves in the same plan is
-explored with it, unless it is public in every version that enforces the key. A table that refers to itself is a part if
-all that the key needs is public wherever it is enforced; else it has no model. A part without a model is unknown, and
-so is the whole plan; the others are explored all the same.
+A foreign key is a part of its own on two tables, with a column of it that moves in the same plan, unless that is public
+in every version that enforces the key. A table that refers to itself is a part if all that the key needs is public
+wherever it is enforced. A part without a model makes the whole plan unknown; the others are explored all the same.
 """
 
 import hashlib
@@ -68,10 +61,8 @@ class Parts:
 
 
 def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
-    """Explores `plan` with a cancel at any moment before its point of no return. Raises `BadModel`.
-
-    If a part has no model, the whole is unknown but for a counterexample; `why` says what is proved.
-    """
+    """Explores `plan` with a cancel at any moment before its point of no return. Raises `BadModel`. If a part has no
+    model, the whole is unknown but for a counterexample; `why` says what is proved."""
     parts = parts_of(plan, nodes=nodes)
     answer = prove_parts(parts.explored, budget=budget, watch=watch)
     if answer.verdict is Verdict.PROVED and parts.left_out:

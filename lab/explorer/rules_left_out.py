@@ -5,8 +5,6 @@ from enum import Enum
 
 
 class Broken(Enum):
-    """A rule left out, by its name in the command and in links."""
-
     SKIPPED = "skipped"
     EARLY = "early"
     BLIND = "blind"

@@ -1,8 +1,6 @@
-"""The safe sequences and the known broken ones: protocol sections 4 and 9 as models.
-
-A test compares the expectations with `docs/reference/safe-sequences.md`, which has the explorer's answers: it notices a
-change of a rule that makes a sequence unsafe, or a broken one safe.
-"""
+"""The safe sequences and the known broken ones: protocol sections 4 and 9 as models. A test compares the expectations
+with `docs/reference/safe-sequences.md`: it notices a change of a rule that makes a sequence unsafe, or a broken one
+safe."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

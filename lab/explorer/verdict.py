@@ -1,11 +1,6 @@
-"""One answer for one model.
-
-    proved     every world within the bounds was seen, and none was broken
-    violated   a broken world, and the steps that lead there
-    unknown    the budget was spent first
-
-The search is in the atomic space where that is sound, in the plain one where it is not.
-"""
+"""One answer for one model: proved (every world within the bounds seen, none broken), violated (a broken world and the
+steps to it), or unknown (the budget was spent first). The search is in the atomic space where that is sound, else in
+the plain one."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -43,10 +38,8 @@ def expected(model: Model, program: Program) -> list[int]:
 
 
 def may_fail(model: Model) -> bool:
-    """True if rows of users can make a verification fail: duplicates, or rows that break a constraint.
-
-    A new column has its fill value in existing rows, which cannot fail; but a row that it refers to may not exist.
-    """
+    """True if rows of users can make a verification fail: duplicates, or rows that break a constraint. A new column has
+    its fill value in existing rows, which cannot fail; but a row that it refers to may not exist."""
     new = {kind for kind, first in zip(model.kinds, model.stages[0], strict=False) if first is not State.PUBLIC}
     if model.foreign_key and Kind.REQUIRED_COLUMN in new:
         return True

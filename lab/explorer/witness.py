@@ -1,9 +1,6 @@
-"""A short way into a broken world, as steps of the plain model that a reader can replay.
-
-A search returns representatives of worlds, in a space without leases. Here the renamings are undone, and the fewest
-leases, acquisitions and transactions are put between the events. A path that the plain model cannot replay is a mistake
-of the explorer. `minimise` leaves out events and transactions while the end stays broken in the same way.
-"""
+"""A short way into a broken world, as steps of the plain model that a reader can replay: renamings are undone, and the
+fewest leases, acquisitions and transactions are put between the events of the search. `minimise` leaves out events and
+transactions while the end stays broken in the same way."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -95,10 +92,8 @@ def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -
 
 
 def _with_leases(plain: Plain, contents: int, events: Sequence[Step]) -> Steps:
-    """Breadth first over leases and transactions between the events, which stay in order.
-
-    If the storages accept the newest version alone, a transaction may have to begin long before its commit.
-    """
+    """Breadth first over leases and transactions between the events, which stay in order. If the storages accept the
+    newest version alone, a transaction may have to begin long before its commit."""
     detours: list[tuple[str, ...]] = [("acquire",), ("acquire", "expire")]
     if not plain.model.by_leases_alone:
         detours = [("acquire",), ("acquire", "begin"), ("acquire", "begin", "expire")]

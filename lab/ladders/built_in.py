@@ -1,7 +1,5 @@
-"""The orders that are worked out after a release, before anybody asks: all of an index, and of a unique index.
-
-A table with a fill and a verification has a few hundred orders; other elements have more tiles, and wait in the queue.
-"""
+"""The orders that are worked out after a release: all of an index, and of a unique index. Other elements have more
+tiles than the few hundred orders of these, and wait in the queue."""
 
 from collections.abc import Iterator
 from itertools import permutations

@@ -1,8 +1,5 @@
-"""The tiles of each element, which neighbours are compatible, and the damage that it can suffer.
-
-Nothing is decided here: tiles follow from the facts of the kind (`catalog.kinds`), marks from the pairs of states that
-a plan is reviewed against (`changes.review.neighbour_states`).
-"""
+"""The tiles of each element, its compatible neighbours, and the damage that it can suffer: by the facts of its kind
+(`catalog.kinds`) and the pairs of states that plans are reviewed against (`changes.review.neighbour_states`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +26,7 @@ ANOMALIES: Mapping[str, str] = {
     "refused writes": "refused",
     "two versions": "versions",
 }
-"""What a broken clause looks like to somebody who meets it, by a short name."""
+"""A short name for the damage of each broken clause."""
 
 OF_KIND: Mapping[Kind, tuple[str, ...]] = {
     Kind.INDEX: ("orphan", "missing"),
@@ -41,7 +38,7 @@ OF_KIND: Mapping[Kind, tuple[str, ...]] = {
     Kind.TABLE: ("left-over", "lost"),
     Kind.PLACEMENT: ("left-over", "lost", "twice"),
 }
-"""What may be predicted of each kind beside that nothing breaks."""
+"""The damage that may be predicted of each kind."""
 
 ANOMALY_TEXTS: Mapping[str, Text] = {
     "orphan": Text("orphan entry"),
@@ -59,7 +56,6 @@ DUPLICATE = Text("duplicate in a unique index")
 
 
 def anomaly_text(anomaly: str, kind: Kind) -> Text:
-    """The name of an anomaly, as an element of this kind shows it."""
     return DUPLICATE if anomaly == "duplicate" and kind is Kind.UNIQUE_INDEX else ANOMALY_TEXTS[anomaly]
 
 
@@ -73,10 +69,8 @@ class Mark:
 
 
 def tiles_of(element: str, ground: str) -> tuple[str, ...]:
-    """The tiles that an element offers over its ground, in the order of the tray, which is no right one.
-
-    Raises `lab.explorer.model.BadModel` for an element that is none.
-    """
+    """The tiles that an element offers over its ground, in the order of the tray, which is no right one. Raises
+    `lab.explorer.model.BadModel` for an element that is none."""
     described = kinds_described(element)
     kinds = (described["kind"], *described.get("also", ()))
     if kinds == TWINS or kinds == (Kind.PLACEMENT,):
@@ -113,7 +107,7 @@ COMPATIBLE_HOMES = frozenset(frozenset(pair) for pair in pairwise(RESHARD.split(
 
 
 def pairs_of(model: Model, stages: Sequence[Stage]) -> dict[str, bool]:
-    """Compatibility of each two of these versions are compatible, by their names in order, with a bar between."""
+    """True for each two of these versions that are compatible, by their names in order, with a bar between."""
     found = {}
     for one, other in combinations(sorted(set(stages), key=stage_name), 2):
         found[f"{stage_name(one)}|{stage_name(other)}"] = compatible(model, one, other)

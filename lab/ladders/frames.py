@@ -1,10 +1,5 @@
-"""A run as pictures, each with a sentence: what a page plays without knowing a step or a rule.
-
-    frame    "n1 deletes row 1. It does not know by_a, so the entry stays."
-             uses n1: ground, n2: tile 0      left: no row      right: 1 → row 1      marks: orphan 1>1
-
-A statement is one frame, and so is a range of the fill; steps that change nothing to look at are left out.
-"""
+"""A run as pictures, each with a sentence, which a page plays without knowing a step or a rule. A statement is one
+frame, and so is a range of the fill; steps that change nothing to look at are left out."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +25,7 @@ GROUND = -1
 """The place of the first version, which no tile publishes."""
 
 PUBLISHER, FILLER, NOBODY = "p", "f", ""
-"""Who acts, beside nodes by their names."""
+"""The actors beside nodes, which go by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +89,6 @@ def frame_from_json(body: Mapping[str, Any]) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query and its rows under the version that met the damage, by the table and by the index."""
-
     version: int
     text: str
     by_table: tuple[str, ...]
@@ -153,11 +146,9 @@ class Film:
         self.end = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
 
     def frames(self, steps: Steps, *, queries: Query | None = None) -> tuple[Frame, ...]:
-        """The frames of a run from its start. Raises `Impossible` for a step that cannot be taken.
-
-        `queries`: what the node that leases last finds by the index, when the run ends with that. The last frame alone
-        has marks: until then nobody has met anything.
-        """
+        """The frames of a run from its start. Raises `Impossible` for a step that cannot be taken. `queries`: what the
+        node that leases last finds by the index, when the run ends with that. The last frame alone has marks: until
+        then no query meets the damage."""
         given = 1 if steps and steps[0][0] == "given" else 0
         configs = replay(self.plain, steps)
         first = self._frame(configs[given], self.sentences.first(configs[given]), NOBODY, GROUND)
@@ -211,7 +202,6 @@ class Film:
         return None, NOBODY
 
     def _filled(self, steps: Steps, before: Config, after: Config) -> Text | None:
-        """A range that was put, unless it has no row."""
         _, verb, number, *attempt = steps[-1]
         assert isinstance(number, int)
         if verb == "again":
@@ -326,7 +316,7 @@ def _has_index(model: Model) -> bool:
 
 
 def _length(steps: Steps) -> int:
-    """The number of these steps are one scene: a statement, or a range of the fill."""
+    """The number of these steps that are one scene: a statement, or a range of the fill."""
     match [step[:2] for step in steps]:
         case [(one, "begin"), (two, "read"), (three, "write"), (four, "commit")] if one == two == three == four:
             return 4

@@ -1,8 +1,7 @@
-"""An order of tiles, from anybody, as a value; and the model that it is.
+"""An order of tiles as a value, and the model that it is. Everything in it is bounded and checked before it is
+explored, since anybody may send one.
 
     {"element": "index", "ground": "absent", "tiles": ["write-only", "fill", "public"], "rows": null}
-
-Everything in it is bounded and checked before anything is explored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +24,8 @@ class BadOrder(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`element` by the name that the explorer knows it by, `ground` the state that it is in at first; `rows` are the
-    first rows, none: the search chooses them."""
+    """`element` by its name in the explorer, `ground` its first state; `rows` are the first rows, none: the search
+    chooses them."""
 
     element: str
     ground: str
@@ -55,7 +54,7 @@ class Order:
 
 
 def order_from_json(body: Mapping[str, Any]) -> Order:
-    """The order in `body`, which anybody may have sent. Raises `BadOrder`."""
+    """Raises `BadOrder`."""
     element, ground = _text(body, "element", ELEMENT_CHARACTERS_MAX), _text(body, "ground", TILE_CHARACTERS_MAX)
     tiles, rows, nodes = body.get("tiles"), body.get("rows"), body.get("nodes", 2)
     if not isinstance(tiles, Sequence) or isinstance(tiles, str) or not 1 <= len(tiles) <= STAGES_MAX:
@@ -87,7 +86,6 @@ def _rows(rows: object) -> tuple[str | int, ...]:
 
 
 def _check_rows(order: Order) -> None:
-    """Raises `BadOrder` for rows that the model has not."""
     model = order.model
     if order.rows and (len(order.rows) != model.rows or model.foreign_key):
         raise BadOrder(Text("this model has {n} rows", {"n": model.rows}))

@@ -1,8 +1,5 @@
-"""A run with all that a page plays it with, for whoever has judged something else than an order of tiles.
-
-order of tiles      Answered ──► Played
-plan, states        the explorer's answer about a plan ──► Played
-"""
+"""A run as pages of chapters play it, made of the verdict on an order of tiles or of the explorer's answer about a
+plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from lab.ladders.verdict import Answered
 from lab.questions.goal import DAMAGE
 
 ACTS = {Do.CLEAR: "fill", Do.FILL: "fill", Do.VERIFY: "verify", Do.DELETE: "delete", Do.DRAIN: "drain"}
-"""The first word of the line of a plan that a stop is of; `close` has no stop."""
+"""The first word of the plan's line for a stop; `close` has no stop."""
 
 PUBLISH = "publish"
 BUDGET = Budget(states=60_000)
@@ -51,7 +48,6 @@ class Played:
 
 
 def played_from_json(body: Mapping[str, Any]) -> Played:
-    """The run that `to_json` wrote."""
     frames = tuple(map(frame_from_json, body["frames"]))
     tried = tuple(map(tuple, body["tried"]))
     return Played(body["verdict"], body["states"], body["stores"], frames, tried, body["anomaly"])
@@ -75,10 +71,8 @@ def of_order(model: Model, found: Answered, predicted: str = "") -> Played | Non
 
 
 def of_lines(lines: Sequence[str], answer: Answer) -> Played | None:
-    """The run that the explorer's answer about a plan of these lines is played as.
-
-    A line is a step as in a plan file, or the states of a version. None where the answer is unknown.
-    """
+    """The run that the explorer's answer about a plan of these lines is played as; None where the answer is unknown. A
+    line is a step as in a plan file, or the states of a version."""
     if answer.verdict is Verdict.UNKNOWN or answer.program is None:
         return None
     return _film(lines, answer.model, answer.program, answer)

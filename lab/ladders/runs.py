@@ -1,11 +1,6 @@
-"""Runs of a plan in order, as steps of the plain model.
-
-quiet      nobody writes but to show what a version is for: how a safe order goes
-for_pair   the shortest damage that two neighbouring versions do to each other, in its place in the order
-tidied     a witness with its nodes named as the chapters do, and a delete where an update would do as well
-
-Every run is replayed: what cannot be taken is no run.
-"""
+"""Runs of a plan in order, as steps of the plain model, each replayed: quiet ones (a safe order, where statements only
+show what a version is for), the shortest damage of two neighbouring versions, and witnesses with their nodes named as
+the chapters do."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -60,7 +55,6 @@ class Quiet:
         return any(new in WRITERS and new is not old for old, new in states)
 
     def take(self, step: Step) -> bool:
-        """Take a step; False when it may not be taken."""
         if self.plain.why_not(self.config, step) is not None:
             return False
         self.config = self.plain.after(self.config, step)[0]
@@ -106,11 +100,9 @@ def _row(statement: Statement) -> tuple[object, ...]:
 
 
 def quiet(model: Model, plain: Plain) -> Steps:
-    """A plan over a table that has a row, from its start to its end, or to where it rolls back.
-
-    At the first version that puts pairs a row is inserted and deleted by two nodes a version apart: what that
-    version, and the one before it, are for.
-    """
+    """A plan over a table that has a row, from its start to its end, or to where it rolls back. At the first version
+    that puts pairs two nodes a version apart insert and delete a row, to show what this version and the one before it
+    are for."""
     run = Quiet(plain, _one_row(plain))
     ends = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
     has_shown = False

@@ -1,10 +1,5 @@
-"""Sentences for the steps of an order, in plain words: who acts, on what, and what its version has to do with it.
-
-    n1 deletes row 1. It does not know by_a, so the entry stays.
-    The fill reads row 1. In v2, by_a is delete-only, so the fill puts nothing.
-
-The stage's own narration (`lab.explorer.narration`) says every pair; these say what a class can read.
-"""
+"""Sentences for the steps of an order in plain words, short enough for a class: "n1 deletes row 1. It does not know
+by_a, so the entry stays." The stage's own narration (`lab.explorer.narration`) says every pair."""
 
 from collections.abc import Collection, Sequence
 
@@ -39,8 +34,6 @@ COLUMN = "a"
 
 
 class Sentences:
-    """The sentences of one plan in order."""
-
     def __init__(self, plain: Plain) -> None:
         self.plain, self.model = plain, plain.model
         self.elements = elements_of(plain.model)
@@ -64,7 +57,6 @@ class Sentences:
         return Text("The table holds {rows}.", {"rows": joined(given)}) if given else EMPTY
 
     def states(self, config: Config, version: int) -> Text:
-        """The states of the elements in a version: "by_a is write-only"."""
         found = self._states_in(config, version)
         if self.model.has_placements:
             both: Values = {"old": STATES[found[0]], "new": STATES[found[1]]}
@@ -176,7 +168,6 @@ class Sentences:
         return self.plain.effects.name_of(key).row_key or value
 
     def _pairs(self, config: Config) -> set[ModelPair]:
-        """The live pairs of the elements that move."""
         effects = self.plain.effects
         held = enumerate(effects.known[config.contents].pairs)
         return {
@@ -187,7 +178,6 @@ class Sentences:
         }
 
     def filled(self, number: int, before: Config, after: Config, *, is_second: bool) -> Text:
-        """A range of the fill that was read and put."""
         rows = joined([Text("{row}", {"row": row}) for row in rows_of_range(self.model, number - 1)])
         stored = self._pairs(after)
         put = stored - self._pairs(before)
@@ -206,7 +196,6 @@ class Sentences:
         return Text("The fill reads row {rows}. It has no {what} to put.", values)
 
     def worked(self, do: Do, before: Config, after: Config) -> Text:
-        """The outcome of a verification, or of a deletion."""
         values: Values = {"what": self.pair}
         if do is Do.VERIFY:
             found, failed = (

@@ -1,11 +1,5 @@
-"""The explorer's verdict on an order: a run for each damage that it can do, or a quiet one when it does none.
-
-violated   the damage by name; the run that is played shows what was predicted, or what the first mark warned of
-proved     every schedule within bounds is safe; whether it arrives is another question
-unknown    the budget was spent first
-
-Danger is no damage: a tombstone that an old version does not know harms nobody, and an order that leaves one is safe.
-"""
+"""The explorer's verdict on an order: a run for each damage that it can do, or a quiet one when it does none. Danger is
+no damage: a tombstone that an old version does not know harms no query, and an order that leaves one is safe."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +51,7 @@ WHY: Mapping[str, Text] = {
     "missing": Text("From this version on, queries read the index, and they do not find this row."),
     "duplicate": Text("Two rows have one value, and queries rely on an index that says there is only one."),
 }
-"""Why damage to an index is damage."""
+"""Why damage to an index matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +151,7 @@ def answered_from_json(body: Mapping[str, Any]) -> Answered:
 
 @dataclass(frozen=True, slots=True)
 class DamageOf(Goal):
-    """Damage by any of these clauses: not where they are broken in a way that nobody meets."""
+    """Damage by any of these clauses that a query meets."""
 
     def is_met_by(self, fault: Fault, newest: int) -> bool:
         return fault.clause in self.clauses and DAMAGE.is_met_by(fault, newest)
@@ -189,7 +183,7 @@ class _Tally(AimedAtomic):
 
 
 class Asking:
-    """An order that is asked about."""
+    """The search for the answer to one order."""
 
     def __init__(self, order: Order, budget: Budget, watch: Watch | None) -> None:
         self.order, self.budget, self.watch = order, budget, watch
@@ -202,7 +196,6 @@ class Asking:
         self.spent = 0
 
     def search(self, goal: Goal) -> tuple[Answer, tuple[tuple[int, ...], ...]]:
-        """The explorer's answer about a goal, and what was tried."""
         space = _Tally(self.plain.effects, goal, self.config)
         fused = AimedPlain(self.plain.effects, goal, self.config, fused=True)
         left = Budget(self.budget.states - self.spent, self.budget.seconds)
@@ -258,7 +251,6 @@ class Asking:
         yield from (made[name] for name in dict.fromkeys([*order, *made]))
 
     def _given(self, steps: Steps) -> Steps:
-        """The steps of a witness from the very start: with the rows that were given."""
         return (("given", *self.order.rows), *steps) if self.order.rows else steps
 
     def _damages_after(self, steps: Steps) -> tuple[Fault, ...]:
@@ -296,9 +288,7 @@ class Asking:
 
     def _query(self, config: Config, version: int) -> Query | None:
         """The first query that table and index answer differently under a version; of a safe run (0) any by the index.
-
-        None where no version in use reads the index.
-        """
+        None where no version in use reads the index."""
         for probe in self.film.probes(config):
             is_meant = probe.version == version and probe.differs if version else bool(probe.by_index)
             if is_meant and probe.by_index is not None:
@@ -316,5 +306,4 @@ def _with_cause(why: Text, frames: Sequence[Frame]) -> Text:
 
 
 def answer(order: Order, *, budget: Budget, watch: Watch | None = None) -> Answered:
-    """The explorer's verdict on an order. Raises `lab.ladders.order.BadOrder`."""
     return Asking(order, budget, watch).answer()

@@ -1,11 +1,6 @@
-"""Effects of statements on the contents of the model's table.
-
-Contents are pairs. Each effect is computed once by `storage.mutations`, `storage.store` and
-`storage.integrity.clauses`, and then cached under small numbers: a model has a few hundred contents, its worlds are
-millions.
-
-    contents 17 ──delete row 1 as v2──► contents 4
-"""
+"""Effects of statements on the contents of the model's table: computed once by `storage.mutations`, `storage.store` and
+`storage.integrity.clauses`, then cached under small numbers, since a model has a few hundred contents and millions of
+worlds."""
 
 from collections.abc import Iterator, Sequence
 
@@ -111,22 +106,18 @@ class Effects(Reorganisation):
         return found
 
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
-        """The bits of `Occurrence` if a foreign key forbids this statement, else nothing."""
         return Occurrence.NOTHING
 
     def rows_under(self, schema: Descriptor, contents: int) -> dict[bytes, StoredRow]:
-        """The rows that a version finds in these contents, by K(r)."""
         return self.snapshot(contents).rows(schema)
 
     def effect(
         self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
     ) -> Effect | None:
-        """The effect of a transaction that ran `statement`; None if it is refused.
-
-        `unseen` are slots that a reorganisation has written since the transaction's snapshot: it neither reads nor
-        removes those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a
-        refusal. `snapshot`: the contents that it reads, if older.
-        """
+        """The effect of a transaction that ran `statement`; None if it is refused. `unseen` are slots that a
+        reorganisation has written since the transaction's snapshot: it neither reads nor removes those pairs (E: a
+        DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal. `snapshot`: the
+        contents that it reads, if older."""
         schema = self.alike(schema)
         key = contents, schema, statement, unseen, snapshot
         if key not in self._effects:

@@ -1,14 +1,9 @@
 """Effects of statements where rows of one table refer to rows of another.
 
-    child    insert, update, delete, change of key     a written row needs the row that it refers to
-    parent   insert, delete, change of key             a deleted row must not be referred to
-
-Each checks only if its own table's version enforces the foreign key, and reads the other table under the node's version
-of that: a child in write-only beside a parent in absent is a node like any other. `storage.integrity.references` knows
-the demands. A row that only gets another key keeps its reference and is not checked.
-
-Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal the pairs of all
-children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE.
+Each table checks only if its own version enforces the foreign key, and reads the other table under the node's version
+of that: a child in write-only beside a parent in absent is a node like any other. A row that only gets another key
+keeps its reference and is not checked. Both tables' pairs are in one store: a child's write reads the pair of its
+parent, a parent's removal the pairs of all children, and changed ones fail the commit (SERIALIZABLE).
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,6 @@
-"""Faults of contents: the clauses under each version in force, and the faults that users see.
-
-lost write       a reader does not find an acknowledged row or value
-read twice       a row is read in two placements
-unreadable value the column of this version has no room for it
-refused writes   a constraint that no writer of this version can satisfy
-"""
+"""Faults of contents: the clauses under each version in force, and faults that users see: an acknowledged row or value
+is not found (lost write), a row is read in two placements, the column has no room for a value, a constraint refuses
+every writer of this version."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,7 +52,6 @@ class Judgement(NumberedContents):
         return found
 
     def table_of(self, key: bytes) -> Descriptor:
-        """The table of a key, in a version in which everything exists."""
         return self.widest
 
     def alike(self, schema: Schema) -> Schema:

@@ -1,10 +1,5 @@
-"""Contents of a model's store, under small numbers.
-
-    contents 17    row 1 with a = 11, its entry, a tombstone; row 1 is acknowledged with a = 11
-    slot 3         a key of a storage; sets of slots are bits
-
-Contents include what users were acknowledged: a world in which a reader finds something else has lost a write.
-"""
+"""Contents of a model's store under small numbers; sets of slots are bits. They include what users were acknowledged: a
+world in which a reader finds something else has lost a write."""
 
 import threading
 from collections.abc import Hashable, Iterable, Sequence
@@ -59,9 +54,7 @@ class Contents:
 
 class Snapshot:
     """The pairs of each storage as a transaction finds them, and the rows among them, computed once for each placement.
-
-    With `takes_tombstones` a row exists whose existence pair is a tombstone: section 1 forbids it.
-    """
+    With `takes_tombstones` a row exists whose existence pair is a tombstone: section 1 forbids it."""
 
     __slots__ = ("_rows", "_takes_tombstones", "storages")
 
@@ -70,7 +63,6 @@ class Snapshot:
         self._rows: dict[bytes, dict[bytes, StoredRow]] = {}
 
     def rows(self, schema: Descriptor) -> dict[bytes, StoredRow]:
-        """The rows that a version finds, by K(r)."""
         placement = schema.placement
         start = prefix(schema, placement.id)
         found = self._rows.get(start)
@@ -106,7 +98,6 @@ class Fault:
 
 
 def third_version(node: str, version: int, newest: int) -> Fault:
-    """A node leases a version older than the newest but one."""
     why = "{node} leases version {version} beside {newest}"
     return Fault("two versions", version, Sentence(why, node=node, version=version, newest=newest))
 

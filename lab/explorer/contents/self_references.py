@@ -1,9 +1,6 @@
 """A table that refers to itself: t (id, a), whose a refers to t (id). One descriptor bears the foreign key from both
-ends, so one version moves both.
-
-A value is the key of a row. A statement may have demands from both ends, above all a change of key. They are checked
-among the rows as the statement leaves them, and those reads conflict with other writers (T1).
-"""
+ends, so one version moves both. A statement may have demands from both ends, above all a change of key. They are
+checked among the rows as the statement leaves them, and those reads conflict with other writers (T1)."""
 
 from collections.abc import Iterator
 

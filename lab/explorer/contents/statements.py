@@ -1,7 +1,4 @@
-"""The statements of a model's clients, and the rows that they put.
-
-(insert, row, value)   (update, row, value)   (delete, row, 0)   (move, row, other row)
-"""
+"""The statements of a model's clients, and the rows that they put."""
 
 from collections.abc import Iterator, Sequence
 

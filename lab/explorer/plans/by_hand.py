@@ -1,9 +1,5 @@
-"""A plan from versions that are given: adds the work between them, unless a rule is left out.
-
-    absent, write-only, public   publish write-only, filling · drain · fill · publish public · drain · purge
-
-It does not check that the plan is safe, so that broken sequences can be explored. Safe plans are the planner's.
-"""
+"""A plan from given versions: adds the work between them, unless a rule is left out. It does not check that the plan is
+safe, so that broken sequences can be explored. Safe plans are the planner's."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +15,6 @@ from lab.explorer.rules_left_out import Broken
 
 
 def written_by_hand(model: Model) -> Plan:
-    """Versions have the model's elements in its stages. Raises `BadModel`."""
     return plan_with(model, tuple(_Whole(model, elements_of(model)).steps()))
 
 
@@ -119,7 +114,6 @@ class _Whole(Pen):
         yield Step(StepKind.CLOSE, self.newest[CHILD].version)
 
     def _delete(self, leaving: frozenset[int]) -> Iterator[Step]:
-        """Entries, then values, then rows."""
         if not leaving or self.model.lacks(Broken.NO_DELETE) or self.model.lacks(Broken.IN_PLACE):
             return
         if not self.model.lacks(Broken.DELETE_EARLY):

@@ -1,5 +1,4 @@
-"""The planner's own plan of a statement on the small table, such as `CREATE INDEX by_a ON t (a)`: a safe variant
-explores it."""
+"""The planner's own plan of a statement on the small table, for safe variants."""
 
 from collections.abc import Sequence
 from dataclasses import replace

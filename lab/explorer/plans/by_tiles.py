@@ -1,10 +1,5 @@
-"""A plan in the order of its tiles, so that a misplaced fill can be explored.
-
-    delete-only, fill, public   publish delete-only, filling · drain · fill · publish public · drain · purge
-
-A state is published, filling if a fill comes before the next state. Work drains, runs and closes the run. The end
-drains and purges.
-"""
+"""A plan in the order of its tiles, so that a misplaced fill can be explored. A state is published, filling if a fill
+comes before the next state. Work drains, runs and closes the run. The end drains and purges."""
 
 from collections.abc import Iterator
 

@@ -1,10 +1,7 @@
 """A plan as the executor takes it: stops, each with one act and the versions that nodes may use before it.
 
-    v1 absent · publish v2 delete-only · publish v3 write-only, filling · drain v3 · clear ·
-    fill · publish v4 public · drain v4 · purge · end
-
 A fill is two stops: tombstones from before the drain are cleared first (R6), and transactions commit before and after
-that. A stop tells the newest version and the fence, so a world needs only its number. A failed verification or a cancel
+that. A stop has the newest version and the fence, so a world needs only its number. A failed verification or a cancel
 leads to the steps back (`changes.plan.rollback`). The end of a fill closes its run, so `close` has no stop.
 """
 
@@ -59,11 +56,9 @@ UNCHANGED = -1
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """One table's versions: `schemas[v]` is the place of version v in `Program.descriptors`.
-
-    `fence` is the oldest that transactions may use, `accepted` the oldest that they may begin with. They differ if the
-    storages accept the newest version alone while open transactions finish.
-    """
+    """One table's versions: `schemas[v]` is the place of version v in `Program.descriptors`. `fence` is the oldest that
+    transactions may use, `accepted` the oldest that they may begin with. They differ if the storages accept the newest
+    version alone while open transactions finish."""
 
     newest: int
     fence: int
@@ -72,18 +67,15 @@ class Versions:
 
     @property
     def in_force(self) -> tuple[int, ...]:
-        """The places of the versions from the fence on, oldest first."""
         return self.schemas[self.fence :]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One act of the executor, and the versions before it.
-
-    `version` is the one to publish or to drain, of the first table; `published` has the place of each table's new
-    version, or `UNCHANGED`, and `drained` the tables that are drained. `parts` are the elements that a deletion is of.
-    `otherwise` and `cancel` are the stops after a failed verification and after a cancel.
-    """
+    """One act of the executor, and the versions before it. `version` is the one to publish or to drain, of the first
+    table; `published` has the place of each table's new version, or `UNCHANGED`, and `drained` the tables that are
+    drained. `parts` are the elements that a deletion is of. `otherwise` and `cancel` are the stops after a failed
+    verification and after a cancel."""
 
     do: Do
     tables: tuple[Versions, ...]
@@ -96,7 +88,6 @@ class Stop:
 
     @property
     def newest(self) -> int:
-        """The first table's newest version."""
         return self.tables[0].newest
 
     @property
@@ -109,7 +100,6 @@ class Stop:
 
     @property
     def newest_schema(self) -> Schema:
-        """The newest version of each table before this act."""
         return self.schema(self.newest_use)
 
     @property

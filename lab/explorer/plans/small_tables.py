@@ -100,7 +100,6 @@ def numbers_of(model: Model) -> tuple[int, ...]:
 
 
 def width_of(described: Descriptor) -> Text:
-    """The type of the column a in words."""
     column = described.column(A)
     return WIDTHS[next((word for word, of in TYPES.items() if of == (column.type, column.length)), "wide")]
 

@@ -2,7 +2,7 @@
 
 config         one state of a world, as a value
 hindrances     why a step may not be taken now
-full_space     one world step by step: what each actor may do, and what happens then
+full_space     one world step by step, for each actor
 reduced_space  the same world with transactions as single events: far fewer states
 reasons        why a step may not be taken, by which rule
 fill           the fill, range by range, with a second worker

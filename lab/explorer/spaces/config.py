@@ -1,9 +1,6 @@
-"""One state of a model's world: nodes with their leases and transactions, the fill, the contents. An event is a tuple
-of words and numbers, and `step_id` its name in links and files.
-
-A transaction holds what changed since its snapshot: `dirty`, slots that other transactions wrote (touching one at
-commit is 40001), and `unseen`, slots that a reorganisation wrote, which it neither reads nor removes.
-"""
+"""One state of a model's world. An event is a tuple of words and numbers, `step_id` its name in links and files. A
+transaction holds what changed since its snapshot: `dirty`, slots that other transactions wrote (touching one at commit
+is 40001), and `unseen`, slots that a reorganisation wrote, which it neither reads nor removes."""
 
 from typing import NamedTuple
 
@@ -28,10 +25,8 @@ NOTHING_HELD = NodeLease(0, live=False)
 
 
 class Transaction(NamedTuple):
-    """An open transaction. `held` are its versions; `live` is kept there if the node has a newer one.
-
-    `snapshot`: the contents it reads, set only if they may change before it commits.
-    """
+    """An open transaction. `held` are its versions; `live` is kept there if the node has a newer one. `snapshot`: the
+    contents it reads, set only if they may change before it commits."""
 
     held: tuple[NodeLease, ...]
     phase: int = BEGUN

@@ -1,11 +1,6 @@
-"""The fill, range by range: read, put, and a second attempt beside a worker believed dead.
-
-    todo ──read──► read ──put──► done
-                     └──again──► read + todo ──► ..      the first to put has done the range
-
-A range is (done, first attempt, second attempt); an attempt is the chunk it has read, UNREAD, NONE (no such attempt) or
-SPENT (it has put).
-"""
+"""The fill, range by range: read, put, and a second attempt beside a worker believed dead; the first to put has done
+the range. A range is (done, first attempt, second attempt); an attempt is the chunk it has read, UNREAD, NONE (no such
+attempt) or SPENT (it has put)."""
 
 from collections.abc import Iterator
 

@@ -1,14 +1,6 @@
-"""One world step by step: leases, open transactions, and the steps of each actor.
-
-    n1        acquire (a table) · begin · read row · write · commit · rollback · expire (it freezes) · end (its session)
-               where it enters late: begin (a snapshot) · pin · enter
-    executor   publish · drain · clear · close · verify · purge · delete · cancel
-    fill       read range · put range · again (a second worker takes over)
-
-Exploring, replaying a link and the lab's stage use it: `steps` are the possible events, `hindrance` says why others are
-not. With two tables a node leases each by itself. A transaction pins both when it begins: a version pinned later could
-be no newer (T3), and an older one it might have had before.
-"""
+"""One world step by step: leases, open transactions, and the steps of nodes, executor and fill; for exploring,
+replaying a link and the stage. With two tables a node leases each by itself. A transaction pins both when it begins: a
+version pinned later could be no newer (T3), and an older one it might have had before."""
 
 from collections.abc import Iterator
 

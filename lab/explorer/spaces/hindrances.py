@@ -206,7 +206,6 @@ class Hindrances:
         return self.effects.effect(config.contents, schema, statement, open_one.unseen, open_one.snapshot)
 
     def words_of(self, use: Use) -> Text:
-        """The versions of a transaction: "version 2", or "child@2, parent@1"."""
         if len(use) == 1:
             return Text("version {version}", {"version": use[0]})
         return Text("{version}", {"version": version_words(use)})

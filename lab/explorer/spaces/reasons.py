@@ -1,9 +1,4 @@
-"""Reasons why a step cannot be taken, each with the id of its rule (protocol.md), if it has one.
-
-n2 still leases v1                        L7, of a publish; L9, of a drain
-version 1 is below the fence (2)          T2
-40001: another transaction changed ..     T1
-"""
+"""Reasons why a step cannot be taken, each with the id of its rule (protocol.md), if it has one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -102,7 +97,6 @@ def waits(act: str, whys: Sequence[Text]) -> Reason:
 
 @lru_cache(maxsize=4096)
 def publish_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> Text | None:
-    """The blockers of a publish; `held` are live leases (node, version), `locked` held locks."""
     return _whys(
         rules.publish_hindrance(leases_of(held), table=TABLE, next_version=version, now=0.0, locked=locked), table
     )
@@ -110,7 +104,6 @@ def publish_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], ver
 
 @lru_cache(maxsize=4096)
 def drain_whys(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> Text | None:
-    """The blockers of a drain."""
     return _whys(rules.drain_hindrance(leases_of(held), table=TABLE, version=version, now=0.0, locked=locked), table)
 
 

@@ -2,21 +2,18 @@
 
 A serializable transaction has its whole effect at its commit, and would have had the same had it begun just before. So
 begin, read and write need no events, and a world is the executor's stop, the contents, the version of each table that
-each node uses, and the ranges of the fill:
+each node uses, and the ranges of the fill. Nodes lease each table by itself: ((2, 1), (2, 2)) are two nodes of which
+one still uses the older second table.
 
-    (stop, contents, ((2,), (3,)), ((done, ..), ..), crashes left, operations left)
-
-Nodes lease each table by itself: ((2, 1), (2, 2)) are two nodes of which one still uses the older second table.
-
-This is sound under three conditions, which `fits` checks. Tests compare it with `full_space`, which needs none.
+This is sound under three conditions, which `fits` checks; tests compare it with `full_space`, which needs none.
 
 - The fence is on. An expired lease or an ended transaction only stops blocking the executor, and every lease may expire
-  at any time: publish and drain wait for nothing here. Locks and fence alone keep an old version out.
+at any time: publish and drain wait for nothing here. Locks and fence alone keep an old version out.
 - No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5), no version from before the
-  drain is in use when the fill begins (L9), and none that comes after the fill while a worker may still put. After a
-  cancel such a version is delete-only again, so closing the run (R7) is needed.
-- If the storages accept the newest version alone, a transaction of an older one has begun before. Here it may commit
-  as often as under leases: more is possible, so a proof holds; a counterexample must exist in the plain space, too.
+drain is in use when the fill begins (L9), and none that comes after the fill while a worker may still put. After a
+cancel such a version is delete-only again, so closing the run (R7) is needed.
+- If the storages accept the newest version alone, a transaction of an older one has begun before. Here it may commit as
+often as under leases: more is possible, so a proof holds; a counterexample must exist in the plain space, too.
 
 A session with an older version that its node leases (T3) is a node that is behind. A node that is behind takes a newer
 version unseen: here when it first writes under it, or when the fence passes its old one.

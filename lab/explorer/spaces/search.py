@@ -1,8 +1,5 @@
-"""Breadth first through all worlds, until one is broken, all are seen, or the budget is spent.
-
-The first broken world found is a nearest one. Worlds are compared by their representative (`symmetry`), and each one's
-parent is kept, so that the way to it can be replayed. A spent budget says nothing about the model.
-"""
+"""Breadth first through all worlds, until one is broken, all are seen, or the budget is spent, which says nothing about
+the model. The first broken world is a nearest one. Worlds are compared by their representative (`symmetry`)."""
 
 import time
 from collections.abc import Callable, Hashable, Iterable
@@ -43,7 +40,7 @@ class Progress:
 
 
 Watch = Callable[[Progress], bool]
-"""Hears how far the search is; answers whether it shall go on."""
+"""Gets the progress of the search; False ends it."""
 
 
 @dataclass(frozen=True, slots=True)

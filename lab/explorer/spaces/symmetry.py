@@ -1,10 +1,6 @@
-"""Worlds that differ in names only: one of them stands for all.
-
-Nodes are alike, so the atomic world keeps their versions sorted. Rows are alike, and values are, unless one is a
-default. A renaming of both turns contents and chunks into others; the least of all images is explored.
-
-    row 1 = x, row 2 = y   ~   row 1 = y, row 2 = x   ~   row 1 = x, row 2 = x'  ..
-"""
+"""Worlds that differ in names only: one of them stands for all. Nodes are alike, so the atomic world keeps their
+versions sorted. Rows are alike, and values are, unless one is a default: the least image of all renamings is
+explored."""
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations
@@ -37,7 +33,6 @@ class Symmetry:
         self._best: dict[int, tuple[int, tuple[int, ...]]] = {}
 
     def least(self, world: World) -> World:
-        """The representative of `world`."""
         found = self._best.get(world.contents)
         if found is None:
             images = [self._image(world.contents, way) for way in range(len(self.renamings))]
