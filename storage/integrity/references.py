@@ -6,7 +6,7 @@
 
 MATCH SIMPLE: one NULL, and the row refers to nothing. Both tables enforce it from write-only on: new references
 (`asked`) and lost rows (`lost`); readers rely on it when public (C6). A statement meets a list of *demands*, the same
-for all writers: inserting a flight to LAX demands the airport, deleting LAX that no flight refers to it. As in
+for all writers: an insert that refers to LAX demands the airport, the delete of LAX that no row refers to it. As in
 PostgreSQL, an unchanged reference demands nothing.
 """
 
