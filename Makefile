@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
 	@echo "make run     start the cluster and print its address with a sign-in link; Ctrl-C stops it"
-	@echo "make test    the fast checks, then the whole test suite"
+	@echo "make test    the fast checks, then the whole test suite (JOBS=N processes)"
 	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
 	@echo "make prove   explore every built-in model again and ask TLC the same, against docs/reference/{safe-sequences,tla}.md"
 	@echo "make matrix  every kind of change, interrupted at every step in every way (SAMPLE=N JOBS=N)"
@@ -67,7 +67,7 @@ check: setup
 
 test: check $(WHEEL_JAVA)
 	@$(BIN)/python -m tests.chromium
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder --whole-files -o console_output_style=classic
+	@$(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadgroup --no-loadscope-reorder --whole-files -o console_output_style=classic
 
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -
