@@ -4,7 +4,8 @@ s), and rolls all of it back."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from psycopg import pq
 
@@ -21,17 +22,18 @@ from nodes.catalog_queries.shadow import ANSWER_BYTES_MAX, STATEMENT_S, too_larg
 from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.portals import Portal
 from nodes.context import Environment
-from nodes.copy.options import options_of
 from nodes.execution.held_rows import bytes_of
+from nodes.execution.in_place import copy_command
 from nodes.people.rights import WRITE_RIGHT
 from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
 from nodes.settings.variables import Variables
-from nodes.sql.copying import copy_out, refuse_files
+from nodes.sql.copying import TO, refuse_files
 from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.naming import NOT_HERE
 from nodes.sql.statements import Statement, functions_in
 from nodes.store.pipeline import DescribeCommand, StoreConnection, StoreConnectionLost, StoreError, UsersCommand
+from nodes.store.refusals import UsersError
 from nodes.store.relay import CHUNK_ROWS_OF_NUMBERS, Relay
 from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
 from nodes.wire.messages import Field
@@ -63,29 +65,22 @@ class CatalogQueries:
 
     async def run(self, portal: Portal) -> Result:
         """The rows. Raises 0A000 when they are not what the client was told."""
+        copy = portal.statement if portal.statement.kind == TO else None
+        if copy is not None:
+            portal = portal.about(_query_of(copy))
         async with self.env.shadow.session(self.known["user"]) as session:
             text, sets = await self._begin(session, portal.statement)
             try:
-                fields, _ = await self._described(session, text, portal.statement, portal.oids)
-                portal.prepared.check_result(fields)
-                rows = await self._rows(session, text, portal, len(fields))
+                if copy is not None:
+                    result = await self._copied(session, text, copy, portal.statement)
+                else:
+                    fields, _ = await self._described(session, text, portal.statement, portal.oids)
+                    portal.prepared.check_result(fields)
+                    result = Result("SELECT", fields, await self._rows(session, text, portal, len(fields)))
             finally:
                 await self._end(session)
-        for name, value, is_local in sets if rows else ():
+        for name, value, is_local in sets if result.rows else ():
             self.known.set_config(name, value, is_local=is_local)
-        return Result("SELECT", fields, rows)
-
-    async def copy(self, portal: Portal) -> Result:
-        statement, node = portal.statement, portal.statement.node
-        refuse_files(node)
-        if node.HasField("where_clause"):
-            raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
-        copied = Statement("select", node, *_copied(statement), asks=statement.asks)
-        is_binary = options_of(node.options).is_binary
-        formats = (BINARY_FORMAT,) if is_binary else ()
-        result = await self.run(portal.about(copied, result_formats=formats))
-        result.copy = copy_out(node, [field.name for field in result.fields or ()])
-        result.tag, result.fields = "COPY", None
         return result
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
@@ -189,10 +184,11 @@ class CatalogQueries:
     async def _described(
         self, session: StoreConnection, text: Compiled, statement: Statement, oids: Sequence[int]
     ) -> tuple[tuple[Field, ...], tuple[int, ...]]:
+        command = DescribeCommand(text.text, oids=tuple(oids), offset_of=partial(_offset, text, statement))
         try:
-            [described] = await session.run([DescribeCommand(text.text, oids=tuple(oids))])
+            [described] = await session.run([command])
         except StoreError as error:
-            raise _error_of(error, text, statement) from error
+            raise _error_of(error, command) from error
         fields = tuple(
             Field(
                 (described.fname(place) or b"").decode(),
@@ -221,14 +217,29 @@ class CatalogQueries:
             for pair in zip(texts, binaries, strict=True)
         ]
 
-    @staticmethod
-    async def _executed(session: StoreConnection, text: Compiled, portal: Portal, wanted: int) -> list[Row]:
-        """All rows in one format. They are counted as they arrive, so that too many end the question."""
-        relay, rows, size = Relay(CHUNK_ROWS_OF_NUMBERS), list[Row](), 0
+    async def _executed(self, session: StoreConnection, text: Compiled, portal: Portal, wanted: int) -> list[Row]:
+        """All rows in one format."""
         formats = each(tuple(portal.formats), len(portal.values)) if portal.values else ()
         command = UsersCommand(
-            text.text, tuple(portal.values), oids=tuple(portal.oids), formats=formats, result_format=wanted, relay=relay
+            text.text,
+            tuple(portal.values),
+            oids=tuple(portal.oids),
+            formats=formats,
+            result_format=wanted,
+            offset_of=partial(_offset, text, portal.statement),
         )
+        return await self._taken(session, command, Relay(CHUNK_ROWS_OF_NUMBERS))
+
+    async def _copied(self, session: StoreConnection, text: Compiled, copy: Statement, query: Statement) -> Result:
+        """What the store writes for a COPY of a query."""
+        relay = Relay()
+        command = copy_command(copy, UsersCommand(text.text, offset_of=partial(_offset, text, query)))
+        rows = await self._taken(session, command, relay)
+        return Result("COPY", None, rows, copy=relay.copy)
+
+    async def _taken(self, session: StoreConnection, command: UsersCommand, relay: Relay) -> list[Row]:
+        """All rows of a command. They are counted as they arrive, so that too many end the question."""
+        rows, size, command = list[Row](), 0, replace(command, relay=relay)
         relay.begin(asyncio.get_running_loop().create_task(session.run([command])))
         try:
             while (some := await relay.next()) is not None:
@@ -238,7 +249,7 @@ class CatalogQueries:
                 rows += some
             await relay.finish()
         except StoreError as error:
-            raise _error_of(error, text, portal.statement) from error
+            raise _error_of(error, command) from error
         finally:
             await relay.drop()
         return rows
@@ -251,18 +262,24 @@ async def _script(session: StoreConnection, *words: str) -> "list[pq.abc.PGresul
         raise unanswered(lost) from lost
 
 
-def _copied(statement: Statement) -> tuple[str, int]:
-    node = statement.node
-    if not node.HasField("query"):
+def _query_of(copy: Statement) -> Statement:
+    """The query of COPY .. TO STDOUT of a relation of the catalog, or of a query."""
+    node = copy.node
+    refuse_files(node)
+    if node.HasField("where_clause"):
+        raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+    if node.HasField("query"):
+        text, begin = in_brackets(copy.text)
+    else:
         names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"
         schema = f"{quoted(node.relation.schemaname)}." if node.relation.schemaname else ""
-        return f"SELECT {names} FROM {schema}{quoted(node.relation.relname)}", statement.start
-    query, begin = in_brackets(statement.text)
-    return query, statement.start + begin
+        text, begin = f"SELECT {names} FROM {schema}{quoted(node.relation.relname)}", 0
+    return Statement("select", node, text, copy.start + begin, asks=copy.asks)
 
 
-def _error_of(error: StoreError, text: Compiled, statement: Statement) -> SqlError:
-    if isinstance(error, StoreConnectionLost):
-        return unanswered(error)
-    offset = statement.start + len(text.original[: text.position(error.at) - 1].encode()) if error.at else -1
-    return SqlError(error.sqlstate, error.message, offset, detail=error.detail or None, hint=error.hint or None)
+def _offset(text: Compiled, statement: Statement, position: int) -> int:
+    return statement.start + len(text.original[: text.position(position) - 1].encode())
+
+
+def _error_of(error: StoreError, command: UsersCommand) -> SqlError:
+    return unanswered(error) if isinstance(error, StoreConnectionLost) else UsersError(error, command)

@@ -1,5 +1,5 @@
-"""COPY between a node and its client: data is handed on piece by piece, and rows go out one a message. The beginning of
-what a client sends is kept for a while, so that a small COPY can be tried again as an INSERT is."""
+"""COPY between a node and its client: data is handed on piece by piece, both ways. The beginning of what a client sends
+is kept for a while, so that a small COPY can be tried again as an INSERT is."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.portals import Portal
-from nodes.copy.outgoing import Outgoing
-from nodes.execution.fairness import Turns
 from nodes.wire import messages
 from nodes.wire.results import Row
 
@@ -87,27 +85,19 @@ class CopyData:
 
 
 async def send_copy(portal: Portal, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:
-    result, turns = portal.result, Turns()
+    result = portal.result
     assert result is not None
     assert result.copy is not None
-    out = Outgoing(result.copy)
-    channel.send(messages.copy_out(result.copy.columns, is_binary=result.copy.options.is_binary))
-    if (first := out.first()) is not None:
-        channel.send(messages.copy_data(first))
-    count = 0
-    rows: list[Row] | None = result.rows
+    channel.send(messages.copy_out(result.copy.columns, is_binary=result.copy.is_binary))
+    parts: list[Row] | None = result.rows
     result.rows = []
-    while rows is not None:
-        for row in rows:
-            channel.send(messages.copy_data(out.row(row)))
-            count += 1
+    while parts is not None:
+        for [part] in parts:
+            channel.send(part or b"")
             if channel.is_full:
                 await flush()
-                await turns.give()
-        rows = None if result.more is None else await anext(result.more, None)
+        parts = None if result.more is None else await anext(result.more, None)
     result.more = None
-    if (last := out.last()) is not None:
-        channel.send(messages.copy_data(last))
     channel.send(messages.COPY_DONE)
-    channel.send(messages.command_complete(f"COPY {count}"))
+    channel.send(messages.command_complete(result.copy.tag))
     portal.is_done = True

@@ -6,8 +6,10 @@ All of it is one batch. Rows of a statement alone are held until COMMIT as long 
 tried again then. Beyond that it is the client's.
 """
 
+import datetime as dt
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 
 from catalog.elements import Column
@@ -16,25 +18,27 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context
 from nodes.clients.portals import RESULT_CHANGED, Portal
 from nodes.context import Environment
-from nodes.copy.options import options_of, wants_binary
+from nodes.copy.outgoing import copied
 from nodes.execution import portions
 from nodes.execution.describing import fields_of
 from nodes.execution.ways import way_of
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
-from nodes.sql.copying import TO, copy_out
+from nodes.sql.copying import TO
 from nodes.sql.pair_queries import Given, kept_sql, looked_up_sql, rows_sql
 from nodes.sql.readable import InPlace, Use
+from nodes.sql.statements import Statement
 from nodes.sql.uses import Link, LinkedScan, is_searched
 from nodes.store import reader
 from nodes.store.entering import timestamptz
-from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_array
+from nodes.store.pipeline import BINARY, TEXT, Command, CopyCommand, UsersCommand, bytea_array
 from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import each
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from storage.encoding import PAYLOAD_BYTES
+from storage.pair_views import bytea
 from storage.statements import remember_whole_sql
 
 HELD_BYTES = 2**16
@@ -66,11 +70,7 @@ class Read:
     async def result(self, *, commit: bool) -> Result:
         """The answer, whose rows stream on if they are many. Raises what PostgreSQL says."""
         is_copy = self.portal.statement.kind == TO
-        formats = self.portal.result_formats
-        if is_copy:
-            options_of(self.portal.statement.node.options)
-            formats = (BINARY,) if wants_binary(self.portal.statement.node) else ()
-        sent = Sent.of(formats, [field.oid for field in self.fields or ()])
+        sent = Sent.of(() if is_copy else self.portal.result_formats, [field.oid for field in self.fields or ()])
         relay = Relay(sent.chunk_rows)
         commands = await self._commands(relay, sent, goes_on=not commit)
         if self.portal.is_limited and not is_copy:
@@ -79,13 +79,10 @@ class Read:
         is_done = await relay.gathered(HELD_BYTES)
         if is_done:
             await relay.finish()
-        fields = self._fields(relay, sent)
+        fields = None if is_copy else self._fields(relay, sent)
         size, rows = relay.bytes_held, relay.taken()
         more = None if is_done else _rest(relay)
-        if is_copy:
-            copy = copy_out(self.portal.statement.node, [field.name for field in fields])
-            return Result("COPY", None, list(rows), more, size, copy=copy)
-        return Result("SELECT", fields, list(rows), more, size)
+        return Result("SELECT", fields, list(rows), more, size, copy=relay.copy)
 
     def _fields(self, relay: Relay, sent: "Sent") -> tuple[Field, ...]:
         """The columns of the answer. Raises 0A000 when a client wants both formats of other columns."""
@@ -123,14 +120,16 @@ class Read:
         return Result("SELECT", fields, list(rows), more, size, let_go=more.close)
 
     async def _commands(self, relay: Relay | None, sent: "Sent", *, goes_on: bool) -> list[Command]:
+        is_copy = self.portal.statement.kind == TO
         text_formats = self.portal.formats or (TEXT,) * len(self.portal.values)
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
-        users = Parameters(oids, self.portal.values, text_formats)
+        users = Parameters((), (), ()) if is_copy else Parameters(oids, self.portal.values, text_formats)
         commands = await users_commands(
             self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form,
-            goes_on=goes_on, known=self.ways,
+            goes_on=goes_on, known=self.ways, are_literals=is_copy,
         )  # fmt: skip
-        return [sent.asked(command) if isinstance(command, UsersCommand) else command for command in commands]
+        asked = partial(copy_command, self.portal.statement) if is_copy else sent.asked
+        return [asked(command) if isinstance(command, UsersCommand) else command for command in commands]
 
     def _oid(self, place: int, form: int) -> int:
         """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
@@ -161,16 +160,18 @@ async def users_commands(
     *,
     goes_on: bool,
     known: Mapping[int, Access] = MappingProxyType({}),
+    are_literals: bool = False,
 ) -> list[Command]:
     """The commands that answer a user's text in this format; `goes_on`: others of the node's own come after them.
 
-    `known`: the ways to the rows of some uses, by the numbers of their scans.
+    `known`: the ways to the rows of some uses, by the numbers of their scans. `are_literals`: no parameters are added.
     """
     found = {use.scan.number: use.scan for use in place.uses}
     ways = {number: known.get(number) or await way_of(env, scan, context) for number, scan in found.items()}
     scans_linked = [scan for scan in found.values() if isinstance(scan, LinkedScan) and scan.number not in known]
     paths = Paths(env, place, ways, lookups(scans_linked, ways, context))
-    given = Given(len(parameters.values) + 1)
+    first = len(parameters.values) + 1
+    given = Literals(first, moment=transaction.started_at) if are_literals else Given(first)
     for oid, value in parameters.more:
         given.add(value, oid)
     queries = {use.scan.number: paths.query(use, given) for use in place.uses}
@@ -191,6 +192,25 @@ async def users_commands(
     scans = all(paths.is_everything(use.scan.number) for use in place.uses)
     before = [*(Command(sql) for sql in paths.whole()), reader.before(style, scans=scans)]
     return [*before, users, *(reader.after() if goes_on else [])]
+
+
+@dataclass(kw_only=True)
+class Literals(Given):
+    """Values in the text: COPY takes no parameters."""
+
+    moment: dt.datetime
+
+    def add(self, value: bytes | list[bytes], oid: int | None = None) -> str:
+        if oid is not None:
+            return f"'{self.moment.isoformat()}'::pg_catalog.timestamptz"
+        return bytea(value) if isinstance(value, bytes) else f"ARRAY[{', '.join(map(bytea, value))}]::bytea[]"
+
+
+def copy_command(statement: Statement, query: UsersCommand) -> CopyCommand:
+    """The command that sends the rows of a query as a COPY says."""
+    assert query.offset_of is not None
+    text, offset_of = copied(statement, query.sql, query.offset_of)
+    return CopyCommand(text, relay=query.relay, offset_of=offset_of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,7 @@ class PlannedStatements:
                 return await self._run(portal, alone=alone)
             except ForShadow:
                 pass  # by a view that it reads
-        is_copy = portal.statement.kind == TO
-        return await (self.catalog.copy(portal) if is_copy else self.catalog.run(portal))
+        return await self.catalog.run(portal)
 
     async def _run(self, portal: Portal, *, alone: bool) -> Result:
         """A statement on rows. Raises `ForShadow`."""

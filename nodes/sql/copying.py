@@ -16,13 +16,11 @@ from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     INVALID_COLUMN_REFERENCE,
     SYNTAX_ERROR,
-    UNDEFINED_COLUMN,
     WRONG_OBJECT_TYPE,
     SqlError,
     unsupported,
 )
-from nodes.copy.options import ALL_COLUMNS, option, options_of
-from nodes.copy.outgoing import CopyOut
+from nodes.copy.options import forced_quotes, option
 from nodes.copy.staging import CopyIn
 from nodes.sql.admission import nodes_in
 from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
@@ -114,28 +112,16 @@ def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[s
             raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
         if node.query.select_stmt.HasField("into_clause"):
             raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
-        options_of(node.options)
         return
     if node.relation.relname in views and node.relation.schemaname in SCHEMAS:
         hint = "Try the COPY (SELECT ...) TO variant."
         raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
     descriptor = table_of(tables, node.relation)
-    options = options_of(node.options)
     names = {column.name for column in copied(descriptor, node.attlist)}
-    for name in options.force_quote:
-        if name not in names and name != ALL_COLUMNS:
+    for name in forced_quotes(node) if option(node, "format") == "csv" else ():
+        if name not in names:  # the query in place of the table has other words for it
             column_named(descriptor, name, -1)
             raise SqlError(INVALID_COLUMN_REFERENCE, f'FORCE_QUOTE column "{name}" not referenced by COPY')
-
-
-def copy_out(node: Node, names: Sequence[str]) -> CopyOut:
-    """The form of the rows of COPY TO, of a query with columns of these names."""
-    options = options_of(node.options)
-    wanted = names if ALL_COLUMNS in options.force_quote else options.force_quote
-    unknown = next((name for name in wanted if name not in names), None)
-    if unknown is not None:
-        raise SqlError(UNDEFINED_COLUMN, f'column "{unknown}" does not exist')
-    return CopyOut(tuple(names), options, frozenset(names.index(name) for name in wanted))
 
 
 def refuse_files(node: Node) -> None:

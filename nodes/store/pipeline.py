@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import pq
 
-from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, TOO_MANY_CONNECTIONS, SqlError
+from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, QUERY_CANCELED, TOO_MANY_CONNECTIONS, SqlError
 from nodes.store.relay import ROW_BYTES_MAX, Relay
 from storage.commit_outcomes import LIFE
 
@@ -84,6 +84,11 @@ class UsersCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyCommand(UsersCommand):
+    """A COPY TO, whose data go to its relay as they are. It takes no parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeCommand(UsersCommand):
     """A text whose parameters and columns are asked for; its result has them, and nothing is done."""
 
@@ -140,9 +145,15 @@ class _Batch:
     """The commands on their way; `done` is cancelled with who waits for it, `is_over` says when the store is done."""
 
     done: asyncio.Future[None]
-    prepares: deque[tuple[Hashable, bytes] | None]
     relays: dict[int, Relay]
     """By the places of their commands."""
+    later: Sequence[Command]
+    """A COPY, which no pipeline takes, and what comes behind it: not sent yet."""
+    prepares: deque[tuple[Hashable, bytes] | None] = field(default_factory=deque)
+    is_apart: bool = False
+    """Its COPY is under way."""
+    has_data: bool = False
+    """The data of its COPY come."""
     results: list[pq.abc.PGresult] = field(default_factory=list)
     error: StoreError | None = None
     seen: int = 0
@@ -305,7 +316,9 @@ class StoreConnection:
             raise self._lost()
         try:
             relays = {n: c.relay for n, c in enumerate(commands) if isinstance(c, UsersCommand) and c.relay is not None}
-            batch = _Batch(self._loop.create_future(), self._send(commands), relays)
+            place = next((n for n, c in enumerate(commands) if isinstance(c, CopyCommand)), len(commands))
+            batch = _Batch(self._loop.create_future(), relays, commands[place:])
+            batch.prepares = self._send(commands[:place])
             if batch.relay is not None:
                 self._pgconn.set_chunked_rows_mode(batch.relay.chunk_rows)
         except psycopg.OperationalError as error:
@@ -484,15 +497,20 @@ class StoreConnection:
                 if self.is_lost:
                     return
             self._pgconn.consume_input()
-            while self._batch is not None and not self._pgconn.is_busy():
+            while self._batch is not None and (self._batch.has_data or not self._pgconn.is_busy()):
+                if self._batch.has_data:
+                    if not self._take_data(self._batch):
+                        break
+                    continue
                 result = self._pgconn.get_result()
                 if result is not None:
                     self._take(self._batch, result)
+                elif self._batch.is_apart:
+                    self._end_apart(self._batch)
                 elif (relay := self._batch.relay) is not None:  # the answer before it is complete
                     self._pgconn.set_chunked_rows_mode(relay.chunk_rows)
                 if relay is not None and relay.is_full:
-                    self._is_paused = True
-                    self._loop.remove_reader(self._fd)
+                    self._pause()
                     return
             if self._batch is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
@@ -502,11 +520,56 @@ class StoreConnection:
         if self._pgconn.status == pq.ConnStatus.BAD:
             self._lose("the store closed the session")
 
+    def _pause(self) -> None:
+        self._is_paused = True
+        self._loop.remove_reader(self._fd)
+
+    def _begin_apart(self, batch: _Batch) -> None:
+        """Send the COPY of a batch, whose results so far are there."""
+        copy, *batch.later = batch.later
+        self._pgconn.exit_pipeline_mode()
+        self._pgconn.send_query_params(copy.sql.encode(), None)
+        batch.is_apart = True
+        batch.prepares.append(None)
+        self._push()
+
+    def _take_data(self, batch: _Batch) -> bool:
+        """Take the next message of a COPY, or its end; False if the rest has to wait."""
+        size, data = self._pgconn.get_copy_data(1)
+        batch.has_data = size >= 0
+        relay = batch.relays[batch.seen]
+        if size > 0:
+            relay.add_copied(data)
+        if relay.is_full:
+            self._pause()
+        return bool(size) and not self._is_paused
+
+    def _end_apart(self, batch: _Batch) -> None:
+        """The COPY of a batch is over: what comes behind it is sent, unless it has failed."""
+        self._pgconn.enter_pipeline_mode()
+        batch.is_apart = False
+        commands, batch.later = batch.later, ()
+        if commands and batch.error is None:
+            batch.prepares = self._send(commands)
+            self._push()
+        else:
+            self._end(batch)
+
+    def _end(self, batch: _Batch) -> None:
+        self._batch = None
+        batch.end()
+
     def _take(self, batch: _Batch, result: "pq.abc.PGresult") -> None:
         status = result.status
+        if status == SYNC and batch.later and batch.error is None:
+            self._begin_apart(batch)
+            return
         if status == SYNC:
-            self._batch = None
-            batch.end()
+            self._end(batch)
+            return
+        if status == pq.ExecStatus.COPY_OUT:
+            batch.has_data = True
+            batch.relays[batch.seen].begin_copy(result)
             return
         if status == CHUNK and batch.relay is not None:
             if not batch.relay.add(result):
@@ -557,6 +620,9 @@ class StoreConnection:
             return
         for relay in batch.relays.values():
             relay.let_go()
+        if batch.later:
+            batch.later = ()
+            batch.error = batch.error or StoreError(QUERY_CANCELED, "what was asked for is not wanted any more")
         batch.done = self._loop.create_future()
         try:
             async with asyncio.timeout(STOP_S_MAX):

@@ -13,7 +13,8 @@ from typing import Any
 
 from psycopg import pq
 
-from nodes.wire.messages import Field
+from nodes.wire.messages import Field, copy_data
+from nodes.wire.results import CopyOut
 
 Row = tuple[bytes | None, ...]
 
@@ -39,10 +40,12 @@ class Relay:
     def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
         self.chunk_rows = chunk_rows
         self.columns: tuple[Field, ...] = ()
+        self.copy: CopyOut | None = None
         self.bytes_held = 0
         self.bytes_without_row = 0
         self.resume: Callable[[], None] = lambda: None
         self._chunks: deque[tuple[list[Row], int]] = deque()
+        self._copied = bytearray()
         self._moved = asyncio.Event()
         self._is_dropped = False
         self._task: asyncio.Task[Any] | None = None
@@ -71,8 +74,22 @@ class Relay:
             self._moved.set()
         return True
 
+    def begin_copy(self, result: "pq.abc.PGresult") -> None:
+        self.copy = CopyOut(result.nfields, bool(result.binary_tuples))
+        self._moved.set()
+
+    def add_copied(self, data: "bytes | memoryview") -> None:
+        """Take a message of COPY TO, for the client as it is."""
+        self.bytes_without_row = 0
+        if not self._is_dropped:
+            self._copied += copy_data(data)
+            self.bytes_held = len(self._copied)
+            self._moved.set()
+
     def end(self, result: "pq.abc.PGresult") -> None:
         """Take the end of the rows, which may be the first that is heard of them."""
+        if self.copy is not None:
+            self.copy.tag = (result.command_status or b"").decode()
         self.columns = self.columns or fields_in(result)
 
     # -- the statement's session ---------------------------------------------------------------------------------
@@ -104,17 +121,17 @@ class Relay:
 
     async def next(self) -> list[Row] | None:
         """The rows that have arrived since the last call; None after the last ones."""
-        while not self._chunks:
+        while not self._chunks and not self._copied:
             if self.is_over:
                 return None
             await self._wait()
         return self.taken()
 
     def taken(self) -> list[Row]:
-        rows = [row for chunk, _ in self._chunks for row in chunk]
-        self._chunks.clear()
-        self.bytes_held = 0
-        self.resume()
+        rows: list[Row] = [row for chunk, _ in self._chunks for row in chunk]
+        if self._copied:
+            rows.append((bytes(self._copied),))
+        self._empty()
         return rows
 
     async def finish(self) -> None:
@@ -132,7 +149,11 @@ class Relay:
     def let_go(self) -> None:
         """Hold nothing, and let what still comes pass."""
         self._is_dropped = True
+        self._empty()
+
+    def _empty(self) -> None:
         self._chunks.clear()
+        self._copied.clear()
         self.bytes_held = 0
         self.resume()
 

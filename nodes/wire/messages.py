@@ -286,8 +286,8 @@ def _copy_response(kind: bytes, columns: int, is_binary: bool) -> bytes:
     return message(kind, struct.pack(f"!bh{columns}h", form, columns, *[form] * columns))
 
 
-def copy_data(data: bytes) -> bytes:
-    return _HEAD.pack(b"d", len(data) + 4) + data
+def copy_data(data: bytes | memoryview) -> bytes:
+    return b"".join((_HEAD.pack(b"d", len(data) + 4), data))
 
 
 def error_response(error: SqlError, sql: str = "") -> bytes:

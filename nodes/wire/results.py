@@ -3,10 +3,18 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
-from nodes.copy.outgoing import CopyOut
 from nodes.wire.messages import Field
 
 Row = Sequence[bytes | None]
+
+
+@dataclass(slots=True)
+class CopyOut:
+    """What the store says of a COPY TO, whose rows are messages for its client as they are; `tag` is its end."""
+
+    columns: int
+    is_binary: bool
+    tag: str = ""
 
 
 @dataclass(slots=True)

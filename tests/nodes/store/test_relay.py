@@ -10,6 +10,7 @@ from nodes.store.pipeline import (
     BINARY,
     TEXT,
     Command,
+    CopyCommand,
     StoreConnection,
     StoreConnectionLost,
     StoreError,
@@ -17,6 +18,8 @@ from nodes.store.pipeline import (
     int4,
 )
 from nodes.store.relay import HELD_BYTES, Relay
+from nodes.wire.messages import copy_data
+from nodes.wire.results import CopyOut
 from storage.postgres import session_options
 from tests.nodes.conftest import Cluster
 
@@ -149,5 +152,78 @@ def test_a_batch_that_fails_before_the_rows_says_why(cluster: Cluster) -> None:
             await relay.finish()
         await session.run([Command("ROLLBACK")])
         assert len(await session.run([ONE])) == 1
+
+    with_session(cluster, work)
+
+
+# -- COPY TO, which stands outside of the pipeline
+
+
+def copying(session: StoreConnection, sql: str, relay: Relay) -> None:
+    commands = [BEGIN, CopyCommand(sql, relay=relay), ONE, COMMIT]
+    relay.begin(asyncio.get_running_loop().create_task(session.run(commands, commit=True)))
+
+
+def test_data_of_copy_come_amid_a_batch(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        copying(session, "COPY (SELECT n, NULL FROM generate_series(1, 2) AS n) TO STDOUT (FORMAT csv)", relay)
+        assert await all_of(relay) == [(copy_data(b"1,\n") + copy_data(b"2,\n"),)]
+        await relay.finish()
+        assert relay.copy == CopyOut(2, is_binary=False, tag="COPY 2")
+        assert (await session.run([ONE]))[0].get_value(0, 0) == int4(1)
+
+    with_session(cluster, work)
+
+
+def test_a_client_that_takes_no_data_pauses_copy(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        copying(session, "COPY (SELECT n, repeat('x', 10000) FROM generate_series(1, 5000) AS n) TO STDOUT", relay)
+        assert not await relay.gathered(HELD_BYTES)
+        await asyncio.sleep(0.3)
+        assert relay.bytes_held < 2 * HELD_BYTES
+        assert not relay.is_over
+        assert sum(len(part) for (part,) in await all_of(relay)) > 50_000_000
+        await relay.finish()
+        assert relay.copy is not None
+        assert relay.copy.tag == "COPY 5000"
+
+    with_session(cluster, work)
+
+
+@pytest.mark.parametrize("bad", ["1 / (500 - n)", "no_such_column"])
+def test_an_error_of_copy_skips_what_comes_behind(cluster: Cluster, bad: str) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        copying(session, f"COPY (SELECT {bad} FROM generate_series(1, 1000) AS n) TO STDOUT", relay)
+        await all_of(relay)
+        with pytest.raises(StoreError) as caught:
+            await relay.finish()
+        assert (caught.value.sqlstate, caught.value.position) == ("22012" if "/" in bad else "42703", 1)
+        await session.run([Command("ROLLBACK"), ONE])
+
+    with_session(cluster, work)
+
+
+@pytest.mark.parametrize("begins_s", [0.0, 0.3])
+def test_nobody_wants_the_rest_of_copy(cluster: Cluster, begins_s: float) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        copying(session, "COPY (SELECT repeat('x', 100) FROM generate_series(1, 300000000)) TO STDOUT", relay)
+        await asyncio.sleep(begins_s)
+        await relay.drop()
+        await session.run([Command("ROLLBACK"), ONE])
+
+    with_session(cluster, work)
+
+
+def test_copy_of_a_lost_session_is_an_error(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        copying(session, "COPY (SELECT pg_terminate_backend(pg_backend_pid())) TO STDOUT", relay)
+        await all_of(relay)
+        with pytest.raises(StoreConnectionLost):
+            await relay.finish()
 
     with_session(cluster, work)
