@@ -53,6 +53,9 @@ LOCK_SESSIONS = 20
 """Sessions at the store that hold, or wait for, advisory locks."""
 STAGING_SESSIONS = 6
 """Sessions at the store that read the data of COPY."""
+STAGING_USE, STAGING_HINT = " for the data of COPY", "send fewer COPY statements at once, or use another node"
+STAGING_WAIT_S = 60.0
+"""A COPY waits for its turn: those before it may have much to read."""
 LOCK_OPTIONS = "-c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s"
 """What waits for a lock sees that its node is gone."""
 BACKLOG = 200
@@ -277,6 +280,6 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         keeper,
         Hub(settings.dsn, name),
         StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
-        StorePool(settings.dsn, name, options, STAGING_SESSIONS),
+        StorePool(settings.dsn, name, options, STAGING_SESSIONS, STAGING_USE, STAGING_HINT, STAGING_WAIT_S),
         Shadow(settings.dsn, settings.shadow, name, directory),
     )

@@ -28,13 +28,18 @@ class CopyData:
     _is_done: bool = False
 
     @property
+    def has_begun(self) -> bool:
+        """True once the client was asked for it: what it is told of its data, it has been told then."""
+        return self._columns is not None
+
+    @property
     def can_begin_again(self) -> bool:
         return self._kept_bytes <= KEPT_BYTES_MAX
 
     async def begin(self, table: int, columns: Sequence[int], *, is_binary: bool) -> None:
         """Asks the client for its data, once. Raises 40001 where another try has other columns: fields of a line would
         become values of columns that the client does not mean."""
-        if self._columns is not None:
+        if self.has_begun:
             if self._columns != (table, *columns):
                 message = "could not serialize access: the columns changed while COPY read its data"
                 raise errors.SqlError(errors.SERIALIZATION_FAILURE, message, hint="Send the data again.")
@@ -73,7 +78,7 @@ class CopyData:
 
     async def discard(self, *, is_binary: bool) -> None:
         """Take what a client sends for a COPY that is refused, and drop it; nothing when it was asked for already."""
-        if self._columns is not None:
+        if self.has_begun:
             return
         await self.begin(0, (), is_binary=is_binary)
         try:

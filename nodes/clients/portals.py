@@ -131,6 +131,9 @@ class CopyData(Protocol):
     """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""
 
     @property
+    def has_begun(self) -> bool: ...
+
+    @property
     def can_begin_again(self) -> bool: ...
 
     async def begin(self, table: int, columns: Sequence[int], *, is_binary: bool) -> None: ...

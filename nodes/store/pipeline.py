@@ -663,6 +663,10 @@ class StorePool:
     application_name: str
     options: str
     size_max: int = POOL_MAX
+    use: str = ""
+    hint: str = "end open transactions, or use another node"
+    """What they are for, and what to do without one, in words for who gets none."""
+    wait_s: float = field(default_factory=lambda: POOL_WAIT_S)
     _idle: list[StoreConnection] = field(default_factory=list)
     _holders: dict[StoreConnection, Holder] = field(default_factory=dict)
     _pinned: dict[StoreConnection, str] = field(default_factory=dict)
@@ -687,7 +691,7 @@ class StorePool:
         self._grant()
         try:
             if not granted.done():
-                async with asyncio.timeout(POOL_WAIT_S):
+                async with asyncio.timeout(self.wait_s):
                     await granted
             connection = self._idle_one() or await StoreConnection.connect(
                 self.dsn, self.application_name, self.options
@@ -695,7 +699,7 @@ class StorePool:
         except TimeoutError:
             message = self._hindrance(user)
             self._leave(holder, granted)
-            raise SqlError(TOO_MANY_CONNECTIONS, message, hint="end open transactions, or use another node") from None
+            raise SqlError(TOO_MANY_CONNECTIONS, message, hint=self.hint) from None
         except psycopg.OperationalError as error:
             self._leave(holder, granted)
             raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {first_line(error)}") from error
@@ -707,11 +711,12 @@ class StorePool:
 
     def _hindrance(self, user: str) -> str:
         if self._has_share(user):
-            return f'user "{user}" has {self.share} of this node\'s {self.size_max} sessions at the store, its share'
-        what = "sessions of this node at the store"
+            what = f"sessions at the store{self.use}, its share"
+            return f'user "{user}" has {self.share} of this node\'s {self.size_max} {what}'
+        what = f"sessions of this node at the store{self.use}"
         if self.free:
-            return f"all {self.size_max - self.free} {what} for open transactions have been busy for {POOL_WAIT_S:g} s"
-        return f"all {self.size_max} {what} have been busy for {POOL_WAIT_S:g} s"
+            return f"all {self.size_max - self.free} {what} for open transactions have been busy for {self.wait_s:g} s"
+        return f"all {self.size_max} {what} have been busy for {self.wait_s:g} s"
 
     def _has_share(self, user: str) -> bool:
         return bool(user) and self._taken[user, False] + self._taken[user, True] >= self.share

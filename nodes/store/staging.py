@@ -18,6 +18,7 @@ from psycopg.copy import AsyncLibpqWriter
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG
 from nodes.store.pipeline import (
+    ANSWER_BYTES_MAX,
     BINARY,
     READ_COMMITTED,
     AnswerTooLong,
@@ -97,6 +98,9 @@ class _Writer(AsyncLibpqWriter):
 class Staging:
     """The staging table of one COPY in its session."""
 
+    row_bytes = 0
+    """Of the data of a row, on an average."""
+
     def __init__(self, connection: StoreConnection) -> None:
         self._connection = connection
 
@@ -142,6 +146,7 @@ class Staging:
                                 writer.is_cut = True
                                 break
                     await copy.write(bytes(waiting))
+            self.row_bytes = size.total // max(cursor.rowcount, 1)
         except psycopg.Error as error:
             raise _translated(error, offset_of) from error
         except AnswerTooLong:
@@ -187,6 +192,8 @@ async def staging(pool: StorePool, user: str) -> AsyncIterator[Staging]:
 
 def _translated(error: psycopg.Error, offset_of: Callable[[int], int]) -> SqlError:
     given = error.diag
+    if len(str(error)) > ANSWER_BYTES_MAX:
+        return SqlError(PROGRAM_LIMIT, TOO_LONG)
     if given.sqlstate is None:
         return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {first_line(error)}")
     return SqlError(

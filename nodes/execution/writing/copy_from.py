@@ -43,10 +43,13 @@ from storage.integrity.references import Values as KeyValues
 OPERATIONS_MAX = 20_000_000
 """Pairs that one COPY may put: of a row one for its existence, one for each column, one for each index."""
 PART_BYTES_MAX = 2**22
+WIDE_BYTES = 2**15
+"""Rows that are larger, on an average, come one by one from the store."""
 MISSING_MAX = 100_000
 """References to rows of the same table that have not come yet."""
 NOTICES_MAX = 1000
-"""Notices about rows that are left out: a client that sends many may not read meanwhile."""
+"""Notices about rows that are left out: a client that sends many may not read meanwhile. They come once, however often
+the COPY is tried."""
 
 
 async def copy_from(
@@ -65,7 +68,8 @@ async def copy_from(
         copying = Copying(env, transaction, plan, copy, context, held, computing)
         async with staging(env.staging_pool, "" if transaction.by is None else transaction.by.user) as staged:
             await _stage(staged, copy, computing, transaction, data, notice)
-            async with aclosing(staged.rows(copy.read_sql, copying.chunk_rows)) as parts:
+            chunk_rows = 1 if staged.row_bytes > WIDE_BYTES else copying.chunk_rows
+            async with aclosing(staged.rows(copy.read_sql, chunk_rows)) as parts:
                 async for rows in parts:
                     await copying.take(rows)
         await copying.finish()
@@ -90,7 +94,7 @@ async def _stage(
     defaults = {c.id: words(texts.defaults[c.id]).removeprefix("SELECT ") for c in copy.read if c.id in texts.defaults}
     where = "" if texts.kept is None else f" WHERE ({words(texts.kept).partition(WHERE)[2]}"
     await staged.make(reader.before(computing.style, scans=True), copy.create_sql(defaults))
-    left = NOTICES_MAX
+    left = 0 if data.has_begun else NOTICES_MAX
 
     def report(text: str) -> None:
         nonlocal left

@@ -228,6 +228,26 @@ def test_data_for_other_columns_is_not_tried_again(cluster: Cluster, short: str,
     assert n1.execute(f"SELECT id, b, c FROM {table}").fetchall() == [(1, "a b", "a c")]
 
 
+def test_one_that_is_tried_again_tells_its_notices_once(cluster: Cluster, short: str, n1: Any, table: str) -> None:
+    told: list[str] = []
+
+    def meanwhile() -> None:
+        cluster.publish(cluster.descriptor(table).next_version())
+        cluster.publish(cluster.descriptor(table).next_version())
+        time.sleep(1.5 * SHORT_LEASE_S)
+
+    with cluster.connect(short) as slow:
+        slow.add_notice_handler(lambda notice: told.append(notice.message_primary))
+        with slow.cursor().copy(f"COPY {table} FROM STDIN (ON_ERROR ignore, LOG_VERBOSITY verbose)") as copy:
+            copy.write(b"1\t1\nx\t2\n")
+            meanwhile()
+    assert told == [
+        'skipping row due to data type incompatibility at line 2 for column "id": "x"',
+        "1 row was skipped due to data type incompatibility",
+    ]
+    assert count(n1, table) == 1
+
+
 def test_a_small_one_is_tried_again(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
     """Two that meet are one after the other, as INSERTs are: the client does not hear of it."""
     failed: list[BaseException] = []
@@ -356,6 +376,12 @@ def test_a_long_value_is_refused_with_its_line(cluster: Cluster, n1: Any, kind: 
                b"2\t" + begin, *[b"x" * 2**19] * 3, end + b"\n")  # fmt: skip
     assert refusal.value.diag.context == f"COPY {table}, line 2"
     assert count(n1, table) == 0
+
+
+def test_a_long_value_that_is_wrong_is_not_quoted(cluster: Cluster, n1: Any, table: str) -> None:
+    for column in (b"1\t", b""):
+        with pytest.raises(errors.ProgramLimitExceeded, match="a value may have at most"):
+            copied(n1, table, column, *[b"x" * 2**20] * 5, b"\n")
 
 
 def test_a_line_without_an_end_is_refused(cluster: Cluster, n1: Any, table: str) -> None:

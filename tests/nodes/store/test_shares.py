@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import ExitStack
+from select import select
 
 import psycopg
 import pytest
@@ -11,7 +12,7 @@ from expressions.errors import SqlError
 from nodes.server import STAGING_SESSIONS
 from nodes.store.pipeline import POOL_MAX, StorePool
 from tests.nodes.conftest import Cluster
-from tests.nodes.raw_client import Raw, query
+from tests.nodes.raw_client import Raw, kinds, message, query
 
 ANSWER_S_MAX = 1.0
 
@@ -137,6 +138,20 @@ def test_advisory_locks_of_one_user_keep_nobody_from_theirs(cluster: Cluster) ->
         began = time.monotonic()
         other.execute("SELECT pg_advisory_lock(7100)")
         assert time.monotonic() - began < ANSWER_S_MAX
+
+
+def test_a_third_copy_of_a_user_waits_for_its_turn(cluster: Cluster) -> None:
+    table = cluster.table("id int PRIMARY KEY")
+    with ExitStack() as stack:
+        first, second, third = (stack.enter_context(Raw(cluster.ports["n1"])) for _ in range(3))
+        for one in (first, second, third):
+            one.startup(user="eager")
+            one.send(query(f"COPY {table} FROM STDIN"))
+        assert kinds([first.message(), second.message()]) == "GG"
+        assert not select([third.sock], [], [], 1)[0]
+        first.send(message(b"d", b"1\n") + message(b"c"))
+        assert kinds(first.until_ready()) == "CZ"
+        assert kinds([third.message()]) == "G"
 
 
 def test_copies_of_one_user_that_go_quiet_keep_nobody_from_theirs(cluster: Cluster) -> None:
