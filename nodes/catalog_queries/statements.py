@@ -231,7 +231,7 @@ class CatalogQueries:
         return await self._taken(session, command, Relay(CHUNK_ROWS_OF_NUMBERS))
 
     async def _copied(self, session: StoreConnection, text: Compiled, copy: Statement, query: Statement) -> Result:
-        """What the store writes for a COPY of a query."""
+        """The data that the store writes for a COPY of a query."""
         relay = Relay()
         command = copy_command(copy, UsersCommand(text.text, offset_of=partial(_offset, text, query)))
         rows = await self._taken(session, command, relay)

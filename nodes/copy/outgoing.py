@@ -29,7 +29,7 @@ def copied(statement: Statement, query: str, offset_of: Callable[[int], int]) ->
 
 
 def _options(text: str) -> tuple[Compiled, int]:
-    """What stands behind STDOUT, and the byte where that begins. BINARY in front of a table goes there."""
+    """The words behind STDOUT, and the byte where they begin. BINARY in front of a table goes there."""
     words = Words(text)
     last = words.after(1, "to")
     begin = words.tokens[last].end

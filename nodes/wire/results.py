@@ -10,7 +10,7 @@ Row = Sequence[bytes | None]
 
 @dataclass(slots=True)
 class CopyOut:
-    """What the store says of a COPY TO, whose rows are messages for its client as they are; `tag` is its end."""
+    """The form of a COPY TO, whose rows are messages for its client as they are; `tag` is its end."""
 
     columns: int
     is_binary: bool
