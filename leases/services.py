@@ -41,7 +41,6 @@ class SessionStays(CannotBeDone):
 
 
 REFUSALS = (CannotBeDone, OutOfTime)
-"""Nothing was done; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ OVERVIEW = {
     },
 }
 OF_UP = frozenset({"node"})
-"""Commands that `up` starts."""
 
 
 class CommandLine(ManagementUtility):

@@ -93,7 +93,7 @@ class TableLeases:
     failures: int = 0
     look_at: float = 0.0
     quiet_until: float = field(init=False, repr=False, compare=False)
-    """The end of the one lease there is, before which a serving node has nothing to do here; -inf: it may have."""
+    """The end of the one lease, before which a serving node has no upkeep here; -inf: it may have."""
     renew_at: float = field(init=False, repr=False, compare=False)
     """When the newest version is to be renewed; inf: it is not."""
 

@@ -31,7 +31,7 @@ SELECT n.name, n.state, n.incarnation, n.heartbeat_at,
    AND l.expires_at > clock_timestamp()) AS leases
 FROM leases_node n ORDER BY n.name LIMIT {ROWS_MAX}""",
 }
-"""What the store is asked for each."""
+"""The query of the store for each."""
 ASKED |= {
     "pg_locks": f"""
 SELECT l.locktype, {DATABASE} AS database, NULL AS relation, NULL AS page, NULL AS tuple, NULL AS virtualxid,

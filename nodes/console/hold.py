@@ -24,11 +24,11 @@ from catalog.story import CLUSTER, table_stream
 log = logging.getLogger(__name__)
 
 HOLD_S_MAX = 300.0
-"""A hold that no newer version ends is over then."""
+"""A hold ends after this at the latest."""
 HOLDS_MAX = 3
 LOOK_S = 1.0
 READ_S_MAX = 5.0
-"""BEGIN and the first row take no longer."""
+"""BEGIN and the first row take at most this."""
 
 
 class HoldRefused(Exception):

@@ -53,7 +53,6 @@ class Many:
     rows: Sequence[Any]
     batch: Batch
     part: list[int] = field(default_factory=list)
-    """The rows of the attempt that is under way."""
     written: WrittenRows = field(default_factory=WrittenRows)
     has_reloaded: bool = False
     """A row that does not fit the schema had its reload: the next one that does not is the client's mistake."""

@@ -14,7 +14,6 @@ ABOUT_S = 30.0
 BATCH_ROWS = 1000
 FIRST_MAX = 2**31 - 1
 BATCH_ROWS_MAX = 10_000
-"""Rows of one batch."""
 
 
 @dataclass(frozen=True, slots=True)

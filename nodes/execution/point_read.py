@@ -136,7 +136,6 @@ class PointRead:
 
 FORMATS_MAX = 16
 ROW_END = EXISTS.to_bytes(2)
-"""The end of the key of a row's existence."""
 
 
 def compiled(expr: Expr) -> Compute | None:

@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 NAMES_MAX = 1000
 LOAD_S_MAX = 5.0
-"""A reload that takes longer has failed."""
 
 
 @dataclass(eq=False)

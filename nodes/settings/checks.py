@@ -113,4 +113,3 @@ CHECKS: dict[str, Check] = {
     "transaction_isolation": _serializable,
     "role": _role,
 }
-"""By a setting's name."""

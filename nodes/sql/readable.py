@@ -73,7 +73,6 @@ class InPlace:
     shift: int
     """Bytes of the client's text before the statement."""
     is_of_session: bool = False
-    """It has values of one session."""
     sets: tuple[tuple[str, str | None, bool], ...] = ()
     """Settings that it sets where its answer has a row: name, value, whether for the transaction."""
     may_take_long: bool = True

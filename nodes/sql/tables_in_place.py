@@ -51,7 +51,6 @@ class _Walk:
     replacements: list[Replacement] = field(default_factory=list)
     references: list[Node] = field(default_factory=list)
     groups: list[Node] = field(default_factory=list)
-    """SELECTs with a GROUP BY."""
 
     def read(self) -> None:
         self.words = self.query.words

@@ -2,8 +2,8 @@
 
 A name is a hint until a leased version bears it; else the catalog is asked once, and the freshest leased. While a table
 is being renamed both names work, each on the nodes whose version bears it. A transaction that uses a version under
-another name never gives it up for the new one (T1). A view's definition is read in the transaction's own snapshot: an
-old lease may be older than the view, and gives way to the freshest.
+another name never gives it up for the new one (T1). A view's definition is read in the transaction's own snapshot; a
+lease that is older than the view gives way to the freshest.
 """
 
 import json

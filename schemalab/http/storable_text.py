@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from catalog.text.storable import is_storable
 
 SQL = "statement"
-"""The field that SQL is written in."""
 
 
 def refuse_what_cannot_be_stored(

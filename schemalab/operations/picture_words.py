@@ -75,7 +75,6 @@ LANES: dict[str, str | Promise] = {
     "xDown": _("{node} did not answer for as long as this. Until its lease expires, it might still write."),
     "xFold": _("Nothing happened to any node or version for {s} s: this time is folded. Waits are never folded."),
 }
-"""What the lanes need."""
 SCENE: dict[str, str | Promise] = {
     "scene": _("The cluster"),
     "inUseNone": _("no version in use: the next statement uses v{n}"),

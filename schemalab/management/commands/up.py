@@ -37,7 +37,7 @@ MEMORY_OF = {
     "spark": "SPARK",
     "node": "NODE",
 }
-"""Which setting limits the memory of which kind of process."""
+"""By the kind of process, the setting that limits its memory."""
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 TROUBLE = (AlreadyRunning, NoJava, room.NoRoom, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
 
