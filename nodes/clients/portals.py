@@ -164,7 +164,6 @@ class Portal:
     trace: Trace | None = None
     """Records what its statement does, for a client that wants to know."""
     data: CopyData | None = None
-    """What a COPY FROM is about."""
 
     @property
     def statement(self) -> Any:

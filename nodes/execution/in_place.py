@@ -3,7 +3,7 @@
     [whole locks] · settings and role · the text over pair views · [role and settings back] · [COMMIT]
 
 All of it is one batch. Rows of a statement alone are held until COMMIT as long as they are few: 40001 can still be
-tried again then. Beyond that it is the client's.
+tried again then.
 """
 
 import datetime as dt
@@ -53,8 +53,6 @@ FIXED = frozenset(of.oid for of in PAYLOAD_BYTES)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One statement as it is asked now."""
-
     env: Environment
     transaction: Transaction
     portal: Portal
@@ -98,7 +96,6 @@ class Read:
         await self.transaction.run(portions.declared(commands, name, words))
 
     async def _in_portions(self, commands: list[Command], relay: Relay, sent: "Sent") -> Result:
-        """The result of a portal with a limit."""
         transaction = self.transaction
         closing = [portions.close(name) for name in transaction.closing]
         for name in transaction.closing:
@@ -215,19 +212,15 @@ def copy_command(statement: Statement, query: UsersCommand) -> CopyCommand:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The ways to the rows of each use of a table, as queries."""
-
     env: Environment
     place: InPlace
     ways: Mapping[int, Access]
     lookups: Mapping[int, Lookup]
 
     def is_everything(self, number: int) -> bool:
-        """True if all of a table is read."""
         return self.ways[number].is_everything and number not in self.lookups
 
     def query(self, use: Use, given: Given) -> str:
-        """The query of one use of a table."""
         query = self._rows(use, use.columns, given)
         return kept_sql(query) if self.is_everything(use.scan.number) and is_searched(use.scan) else query
 
@@ -249,7 +242,6 @@ class Paths:
         return rows_sql(version, columns, way, homes, given)
 
     def _source(self, lookup: Lookup, given: Given) -> str:
-        """The query of the table beside that gives the keys of a lookup."""
         if lookup.beside is None:
             return ""
         other = next(use for use in self.place.uses if use.scan.number == lookup.beside)
@@ -278,10 +270,8 @@ async def _rest(relay: Relay) -> AsyncIterator[list[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The form in which the store sends a result: libpq can ask for one format of all columns only.
-
-    `as_text` are the places of columns that become texts of it where the client wants both formats.
-    """
+    """The form in which the store sends a result: libpq can ask for one format of all columns only. `as_text` are the
+    places of columns that become texts of it where the client wants both formats."""
 
     form: int
     types: tuple[int, ...]
@@ -290,7 +280,6 @@ class Sent:
 
     @classmethod
     def of(cls, formats: tuple[int, ...], oids: Sequence[int]) -> "Sent":
-        """For columns of these types, in the formats that the client wants."""
         if len(set(formats)) < 2:
             return cls(formats[0] if formats else TEXT, tuple(oids))
         wanted = each(formats, len(oids))

@@ -1,10 +1,6 @@
-"""Rows of a user's statement on their way from the store to its client, chunk by chunk, never decoded.
-
-    store  ->  StoreConnection: chunks as they arrive  ->  Relay  ->  the session, when its client takes more
-
-A relay that is full pauses the session at the store, whose socket then fills: a slow client costs no memory. One row
-may be large by itself, and libpq hands it over when it has all of it, so bytes without a row are counted and bounded.
-"""
+"""Rows of a user's statement on their way from the store to its client, chunk by chunk, never decoded. A relay that is
+full pauses the session at the store, whose socket then fills: a slow client costs no memory. libpq hands over a large
+row when it has all of it, so bytes without a row are counted and bounded."""
 
 import asyncio
 from collections import deque
@@ -27,7 +23,6 @@ ROW_BYTES_MAX = 2**25
 
 
 def fields_in(result: "pq.abc.PGresult") -> tuple[Field, ...]:
-    """The columns of a result, as the store describes them."""
     return tuple(
         Field((result.fname(n) or b"").decode(), result.ftype(n), result.fsize(n), modifier=result.fmod(n))
         for n in range(result.nfields)
@@ -105,7 +100,6 @@ class Relay:
         self._moved.set()
 
     def is_of(self, task: "asyncio.Task[Any] | None") -> bool:
-        """True for the task that runs its batch."""
         return self._task is task
 
     @property
@@ -114,7 +108,6 @@ class Relay:
         return self._task is not None and self._task.done()
 
     async def gathered(self, bytes_max: int) -> bool:
-        """Wait until the batch is done, or holds more than so many bytes. Whether it is done."""
         while not self.is_over and self.bytes_held <= bytes_max:
             await self._wait()
         return self.is_over
@@ -140,14 +133,13 @@ class Relay:
         await self._task
 
     async def drop(self) -> None:
-        """Nobody wants the rest: stop the batch, or have it end."""
+        """Drops the rest: stops the batch, or has it end."""
         self.let_go()
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])
 
     def let_go(self) -> None:
-        """Hold nothing, and let what still comes pass."""
         self._is_dropped = True
         self._empty()
 
