@@ -98,7 +98,11 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
         replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0, times=[])
         making = sandbox.make(replay.owner)
         try:
-            base = _made(replay, making, deadline)
+            change = sandbox.wait(making, seconds=deadline - time.monotonic())
+            base = newest_descriptor(change.table_id)
+            if change.is_open or base is None:
+                raise Unable("time", "its table was not made in time")
+            replays.note(replay.pk, f"{base.name} is made", table=base.name)
             with closing(Attempt(replay, script, base, deadline)) as attempted:
                 attempted.run()
             outcome = _judged(session, attempted, deadline)
@@ -111,15 +115,6 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
         if dropping is not None:
             sandbox.wait(dropping, seconds=deadline - time.monotonic())  # a person has few sandboxes at once
     raise Unable("early")
-
-
-def _made(replay: Replay, making: Change, deadline: float) -> Descriptor:
-    change = sandbox.wait(making, seconds=deadline - time.monotonic())
-    made = newest_descriptor(change.table_id)
-    if change.is_open or made is None:
-        raise Unable("time", "its table was not made in time")
-    replays.note(replay.pk, f"{made.name} is made", table=made.name)
-    return made
 
 
 def _drop_kept(replay: Replay) -> None:

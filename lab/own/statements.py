@@ -69,7 +69,12 @@ def _plan(part: Part, there: CatalogView) -> Plan:
             check_has_key(action)
         else:
             base = there.named(action.table.text)
-        _check_size(action, base)
+        asked = len(action.alterations) if isinstance(action, AlterTable) else 0
+        columns = len(action.columns) if isinstance(action, CreateTable) else len(base.columns) if base else 0
+        for count, most, what in ((asked, MOVES_MAX, "changes in a statement"), (columns, COLUMNS_MAX, "columns")):
+            if count > most:
+                message = f"{count} {what}; the lab takes at most {most}"
+                raise DdlError(TOO_LONG, message, position=action.table.position, hint=LEAVE_OUT)
         plan = _plan_of(action, base, there)
         check_moves(plan)
     except DdlError as error:
@@ -82,15 +87,6 @@ def check_moves(plan: Plan) -> None:
     if len(plan.moves) > MOVES_MAX:
         message = f"this statement moves {len(plan.moves)} things; the lab takes at most {MOVES_MAX}"
         raise DdlError(TOO_LONG, message, position=1, hint=LEAVE_OUT)
-
-
-def _check_size(action: Action, base: Descriptor | None) -> None:
-    asked = len(action.alterations) if isinstance(action, AlterTable) else 0
-    columns = len(action.columns) if isinstance(action, CreateTable) else len(base.columns) if base else 0
-    for count, most, what in ((asked, MOVES_MAX, "changes in a statement"), (columns, COLUMNS_MAX, "columns")):
-        if count > most:
-            message = f"{count} {what}; the lab takes at most {most}"
-            raise DdlError(TOO_LONG, message, position=action.table.position, hint=LEAVE_OUT)
 
 
 def _plan_of(action: Action, base: Descriptor | None, there: CatalogView) -> Plan:

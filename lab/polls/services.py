@@ -48,7 +48,9 @@ def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], rig
         raise BadPoll("right")
     with transaction.atomic():
         User.objects.select_for_update().get(pk=by.pk)
-        _forget_old(by)
+        Poll.objects.filter(made_at__lt=now() - timedelta(days=DAYS_KEPT)).delete()
+        kept = Poll.objects.filter(made_by=by).order_by("-made_at").values("pk")[: POLLS_MAX - 1]
+        Poll.objects.filter(made_by=by).exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()
         return Poll.objects.create(
             made_by=by,
             made_at=now(),
@@ -89,9 +91,3 @@ def clear(poll: Poll) -> None:
 def counts(poll: Poll) -> list[int]:
     cast = dict(poll.votes.values_list("choice").annotate(count=Count("pk")).order_by())
     return [cast.get(at, 0) for at in range(len(poll.choices))]
-
-
-def _forget_old(by: User) -> None:
-    Poll.objects.filter(made_at__lt=now() - timedelta(days=DAYS_KEPT)).delete()
-    kept = Poll.objects.filter(made_by=by).order_by("-made_at").values("pk")[: POLLS_MAX - 1]
-    Poll.objects.filter(made_by=by).exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()

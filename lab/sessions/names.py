@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -158,11 +158,7 @@ def names_in(parameter: str) -> Names:
     unknown = sorted(set(words) - NAMED)
     if unknown:
         raise BadSession(f"{unknown[0][:40]} can have no name; {', '.join(sorted(NAMED))} can")
-    _check_words([*words.values(), *values])
-    return Names(words, tuple(values), versions)
-
-
-def _check_words(words: Sequence[object]) -> None:
-    for word in words:
+    for word in [*words.values(), *values]:
         if not isinstance(word, str) or not 0 < len(word) <= WORD_CHARACTERS_MAX or not word.isprintable():
             raise BadSession(f"a name is 1 to {WORD_CHARACTERS_MAX} printable characters: {word!r:.40} is not")
+    return Names(words, tuple(values), versions)

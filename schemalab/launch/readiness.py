@@ -33,7 +33,8 @@ async def wait_until_ready(plan: Plan, processes: Mapping[str, Supervised], *, s
 
 def what_is_missing(plan: Plan, pids: Mapping[str, int | None]) -> list[str]:
     """`pids` are the nodes' processes: rows of earlier runs do not count."""
-    registered = registered_nodes(plan.database_url)
+    with psycopg.connect(plan.database_url, autocommit=True) as connection:
+        registered = dict(connection.execute("SELECT name, pid FROM leases_node WHERE state = 'up'").fetchall())
     missing = [f"{name} has not registered" for name, pid in pids.items() if pid is None or registered.get(name) != pid]
     return missing if page_answers(plan.address) else [f"the page at {plan.address} does not answer", *missing]
 
@@ -46,9 +47,3 @@ def page_answers(address: str) -> bool:
         return answer.code == 503  # not well yet, but the page is there
     except OSError:
         return False
-
-
-def registered_nodes(database_url: str) -> dict[str, int]:
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        rows = connection.execute("SELECT name, pid FROM leases_node WHERE state = 'up'").fetchall()
-    return dict(rows)

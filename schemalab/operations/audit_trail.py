@@ -97,7 +97,10 @@ def page(request: HttpRequest) -> HttpResponse:
     except reading.SearchTooLong:
         is_too_long = True
     if is_file and not is_too_long:
-        return _file(found)
+        written = io.StringIO()
+        csv.writer(written).writerows((HEAD, *_rows(found)))
+        headers = {"Content-Disposition": f'attachment; filename="audit-trail-{timezone.now():%Y-%m-%d}.csv"'}
+        return HttpResponse(BOM + written.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
     context: dict[str, Any] = {
         "section": "leases",
         "asked": wanted,
@@ -164,13 +167,6 @@ def _act(found: StoryEvent | LogEntry) -> Act:
     what = f"{found.content_type.name if found.content_type else ''} {found.object_repr}: {found.get_change_message()}"
     place = Place(found.action_time, ADMINISTRATION, found.pk)
     return Act(place, found.user.get_username(), what.strip(), found.get_action_flag_display().lower())
-
-
-def _file(found: Iterable[Act]) -> HttpResponse:
-    written = io.StringIO()
-    csv.writer(written).writerows((HEAD, *_rows(found)))
-    headers = {"Content-Disposition": f'attachment; filename="audit-trail-{timezone.now():%Y-%m-%d}.csv"'}
-    return HttpResponse(BOM + written.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _rows(found: Iterable[Act]) -> Iterator[tuple[str, ...]]:

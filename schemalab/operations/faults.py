@@ -64,7 +64,11 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
     is_mistyped = request.method == "POST" and bool(losers) and request.POST.get("typed", "").strip() != name
     if request.method == "POST" and refusal is None and not is_mistyped:
         try:
-            _do(command, name, who=request.user.get_username())
+            who = request.user.get_username()
+            if command in DRAINS:
+                DONE_BY[command](name, who=who)
+            else:
+                control_from_page(command, name, who=who)
             messages.success(request, consequences.done(command, name))
             return redirect(back_to(request))
         except (CommandRefused, NotRunning, OnlyByCommand, *REFUSALS, OSError) as refused:
@@ -121,13 +125,6 @@ def _why_not(command: str, target: Target) -> str | None:
     if target.state is None:
         return why_none_for_a_page()
     return why_not_from_page(command, target.name) or why_not(command, target.name, target.state)
-
-
-def _do(command: str, name: str, *, who: str) -> None:
-    if command in DRAINS:
-        DONE_BY[command](name, who=who)
-    else:
-        control_from_page(command, name, who=who)
 
 
 def _follows(command: str, target: Target) -> Consequences:
