@@ -17,7 +17,6 @@ own/        a plan of one's own tables: cases, what may be left out, names
 questions/  is there a way to break this, and what would have saved it
 diagrams/   traces as SVG
 answerers   kinds of questions of packages above, and who answers them
-texts       a sentence that pages can put into another language
 streams     the live part of a replay's page
 services    the queue of questions to the explorer
 signals     who signs in keeps what they did before

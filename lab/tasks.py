@@ -16,6 +16,7 @@ from django.db import connection
 from catalog.descriptor import Descriptor
 from catalog.hints import sent
 from catalog.states import UndefinedState
+from catalog.text.message import Text, to_json
 from changes import proofs
 from changes.ddl.statements import parse
 from changes.plan.model import Plan
@@ -28,7 +29,6 @@ from lab.explorer.verdict import Verdict
 from lab.ladders import built_in
 from lab.live import carry_out, holding, replays, sandbox
 from lab.questions import answering
-from lab.texts import Text, to_json
 
 log = logging.getLogger(__name__)
 

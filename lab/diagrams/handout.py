@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from catalog.diagrams.lettering import arrow, letters, lines_of
-from catalog.text.message import STATES
+from catalog.text.message import STATES, Text, Values
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
 from lab.sessions.handbooks import OFFICE, TABLE
 from lab.sessions.severity import CLAUSE_NAMES
 from lab.sessions.shown import Element, Pair, SessionView, Severity, TraceLine, Version
-from lab.texts import Text, Values
 
 Say = Callable[[Text], str]
 

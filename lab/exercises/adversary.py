@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
+from catalog.text.message import Values
 from lab.exercises.chapter import Start, Survive
 from lab.exercises.observations import end_of, public_elements, session_of
 from lab.exercises.steps import WRITE
@@ -19,7 +20,6 @@ from lab.questions.search import Answer, Question, ask
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.shown import NOTHING, Offer, SessionView, Severity, Text
-from lab.texts import Values
 
 WAIT = "wait"
 """The learner's move that leaves everything to the adversary."""

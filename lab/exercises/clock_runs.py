@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from catalog.text.message import Text, Values
 from lab.exercises.chapter import Form, Predict
 from lab.exercises.observations import times_given
 from lab.sessions.handbooks import earliest_next_min
-from lab.texts import Text, Values
 
 
 @dataclass(frozen=True, slots=True)

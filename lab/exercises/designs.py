@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from catalog.descriptor import Descriptor
+from catalog.text.message import Text, Values
 from changes.ddl.actions import AlterTable, CreateIndex, CreateTable, DropIndex
 from changes.ddl.errors import DdlError, check_has_key
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
@@ -35,7 +36,6 @@ from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handb
 from lab.sessions.model.setups import model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.texts import Text, Values
 
 BUDGET = Budget(states=60_000, seconds=math.inf)
 """The chapters' own need 3,200 at most. No seconds: a chapter passes its checks on a slow machine too."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from catalog.text.message import NOTHING, Text, Values, joined
 from lab.sessions.severity import CLAUSE_NAMES
-from lab.texts import NOTHING, Text, Values, joined
 
 LOST = "lost write"
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from catalog.text.message import Text
 from lab.ladders.played import Played
-from lab.texts import Text
 
 
 @dataclass(frozen=True, slots=True)

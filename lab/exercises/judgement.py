@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lab import texts
+from catalog.text import message
+from catalog.text.message import NOTHING, Text
 from lab.exercises.chapter import Outcome
 from lab.ladders.played import Played, played_from_json
-from lab.texts import NOTHING, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Judgement:
     def to_json(self) -> dict[str, Any]:
         worded = {"faults": self.faults, "story": self.story}
         body = asdict(replace(self, played=None)) | {
-            name: [texts.to_json(one) for one in some] for name, some in worded.items()
+            name: [message.to_json(one) for one in some] for name, some in worded.items()
         }
-        body |= {"bounds": texts.to_json(self.bounds), "why": texts.to_json(self.why)}
+        body |= {"bounds": message.to_json(self.bounds), "why": message.to_json(self.why)}
         body["played"] = None if self.played is None else self.played.to_json()
         return {"verdict": body.pop("outcome").value} | body
 
@@ -41,13 +41,13 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
     """Of a search that ended otherwise the verdict, and why."""
     return Judgement(
         Outcome(body["verdict"]),
-        tuple(map(texts.from_json, body.get("faults", ()))),
+        tuple(map(message.from_json, body.get("faults", ()))),
         tuple(body.get("clauses", ())),
         tuple(body.get("steps", ())),
-        tuple(map(texts.from_json, body.get("story", ()))),
-        texts.from_json(body["bounds"]) if "bounds" in body else NOTHING,
+        tuple(map(message.from_json, body.get("story", ()))),
+        message.from_json(body["bounds"]) if "bounds" in body else NOTHING,
         body.get("is_hidden", False),
-        texts.from_json(body["why"]),
+        message.from_json(body["why"]),
         body.get("model", ""),
         played_from_json(body["played"]) if body.get("played") else None,
     )

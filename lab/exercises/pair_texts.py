@@ -2,7 +2,7 @@
 
 import re
 
-from lab.texts import Text
+from catalog.text.message import Text
 
 NEW_PLACE = " in the new placement"
 ROW = re.compile(r"row (\d+)(?: \(a=(-?\d+)\))?")

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from catalog.text.message import NOTHING, Text
 from lab.exercises.chapter import Outcome, Reach, Screen
 from lab.exercises.grading import BadAnswer, grade, other_damage, unmet
 from lab.exercises.observations import end_of
 from lab.exercises.steps import in_full
 from lab.sessions.session import BadSession
-from lab.texts import NOTHING, Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from catalog.text.message import NOTHING
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.model import Model
@@ -15,7 +16,6 @@ from lab.explorer.spaces.config import Impossible
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.verdict import Answer, Verdict
 from lab.explorer.witness import faults_after, parse
-from lab.texts import NOTHING
 
 FOLDER = "explored"
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer", "lab/texts.py")
+PLACES = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer")
 """Folders and files with the rules, and with their shells, which are hashed along."""
 
 RECORDED = "fingerprints.json"

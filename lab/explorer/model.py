@@ -18,8 +18,8 @@ from typing import Any
 from catalog.elements import FOREIGN_KEY, Coordination, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
+from catalog.text.message import Text, Values, listed
 from lab.explorer.rules_left_out import WORDS, Broken
-from lab.texts import Text, Values, listed
 from storage.buckets import STORAGES_MAX
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
-from catalog.text.message import STATES
+from catalog.text.message import STATES, Text, Values, clauses, joined, listed
 from catalog.values.types import SqlType
 from changes.plan.element_states import state_of
 from lab.explorer.contents.statements import (
@@ -46,7 +46,6 @@ from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.config import Config, version_words
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
-from lab.texts import Text, Values, clauses, joined, listed
 from storage import encoding
 from storage.pairs import PairName
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, Index, Kind, PlacementId, State
+from catalog.text.message import Text, Values, clauses, listed
 from catalog.values.types import WHOLE
 from changes.plan.element_states import columns_read, definition_of, is_filling, partner_of, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
@@ -27,7 +28,6 @@ from lab.explorer.plans.program import Program, program, program_of
 from lab.explorer.plans.small_tables import elements_of, tables_of
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
-from lab.texts import Text, Values, clauses, listed
 from storage.buckets import AS_BEGUN
 
 PROMPTLY = Budget(states=500_000, seconds=2.0)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
+from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault, Occurrence
 from lab.explorer.model import Model
@@ -19,7 +20,6 @@ from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, SearchResult, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import NoWitness, Steps, faults_after, from_atomic, from_plain
-from lab.texts import NOTHING, Text
 
 
 def expected(model: Model, program: Program) -> list[int]:

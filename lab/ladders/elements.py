@@ -7,10 +7,10 @@ from itertools import combinations, pairwise
 
 from catalog.elements import Kind, State
 from catalog.states import possible_states
+from catalog.text.message import Text
 from changes.review.neighbour_states import danger
 from lab.explorer.model import TWINS, WORK, Model, Stage, kinds_described, stage_name, stage_named
 from lab.explorer.variant import RESHARD
-from lab.texts import Text
 
 ANOMALIES: Mapping[str, str] = {
     "C5": "orphan",

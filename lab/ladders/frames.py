@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.elements import Kind, NodeId
+from catalog.text.message import NOTHING, Text, from_json, to_json
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.contents.statements import rows_of_range
 from lab.explorer.model import TWINS, WORK, Model
@@ -19,7 +20,6 @@ from lab.questions.goal import DAMAGE
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.fault_texts import fault_text
 from lab.sessions.shown import Pair, Probe
-from lab.texts import NOTHING, Text, from_json, to_json
 
 GROUND = -1
 """The place of the first version, which no tile publishes."""

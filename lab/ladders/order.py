@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.text.message import Text
 from lab.explorer.model import STAGES_MAX, WORK, BadModel, Model, kinds_described, stage_named
-from lab.texts import Text
 
 ELEMENT_CHARACTERS_MAX, TILE_CHARACTERS_MAX, NODES_MAX = 60, 60, 3
 

@@ -4,7 +4,7 @@ by_a, so the entry stays." The stage's own narration (`lab.explorer.narration`) 
 from collections.abc import Collection, Sequence
 
 from catalog.elements import Kind, NodeId, State
-from catalog.text.message import STATES
+from catalog.text.message import NOTHING, STATES, Text, Values, joined
 from changes.plan.element_states import state_of
 from lab.explorer.contents.statements import DELETE, INSERT, UPDATE, Statement, rows_of_range
 from lab.explorer.narration import element_text
@@ -12,7 +12,6 @@ from lab.explorer.plans.program import Do
 from lab.explorer.plans.small_tables import elements_of, names_of, part_of, row_key_of
 from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
-from lab.texts import NOTHING, Text, Values, joined
 from storage.mutations import REMOVALS
 
 PAIRS = {

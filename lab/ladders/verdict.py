@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from catalog.text.message import NOTHING, Text, Values, from_json, to_json
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
@@ -25,7 +26,6 @@ from lab.ladders.sentences import PUTS_NOTHING
 from lab.questions.aimed import AimedAtomic, AimedPlain
 from lab.questions.goal import DAMAGE, Goal
 from lab.sessions.model.fault_texts import fault_text
-from lab.texts import NOTHING, Text, Values, from_json, to_json
 
 NOTHING_BREAKS = "none"
 """The prediction that an order is safe."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab import texts
+from catalog.text import message
+from catalog.text.message import Text
 from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
 from lab.exercises.grading import Grade
 from lab.ladders.played import Played, played_from_json
-from lab.texts import Text
 
 
 def to_json(grade: Grade) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def to_json(grade: Grade) -> dict[str, Any]:
         }
     )
     played = None if grade.played is None else grade.played.to_json()
-    return {"remarks": [texts.to_json(one) for one in grade.remarks], "reveal": session, "played": played}
+    return {"remarks": [message.to_json(one) for one in grade.remarks], "reveal": session, "played": played}
 
 
 def played_in(found: Mapping[str, Any]) -> Played | None:
@@ -51,7 +51,7 @@ def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:
 
 
 def remarks_in(found: Mapping[str, Any]) -> list[Text]:
-    return [texts.from_json(one) for one in found.get("remarks", [])]
+    return [message.from_json(one) for one in found.get("remarks", [])]
 
 
 def reveal_in(found: Mapping[str, Any]) -> Start | None:

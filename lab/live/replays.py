@@ -15,13 +15,13 @@ from django.utils.timezone import now
 
 from catalog.hints import celery_app, sent
 from catalog.services import append_event
+from catalog.text.message import Text, Values
 from lab.live.absent_nodes import bring_back
 from lab.models import Replay
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
 from lab.sessions.session import BadLink, BadSession, Session, decode, encode
-from lab.texts import Text, Values
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from catalog.elements import State
-from catalog.text.message import STATES
+from catalog.text.message import STATES, Text, listed
 from changes.plan.model import Plan
 from lab.explorer.model import WIDTHS, BadModel, Model, Stage
 from lab.explorer.narration import element_text, width_text
@@ -17,7 +17,6 @@ from lab.own.naming import names_for, own_names
 from lab.sessions.model.setups import FENCE, NAMES, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.names import Names
 from lab.sessions.session import BadSession, Session
-from lab.texts import Text, listed
 
 NODES = 2
 

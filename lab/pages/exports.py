@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from catalog.text.message import names_listed
 from lab.diagrams.handout import picture_of_session
 from lab.pages.answers import linked_answer
 from lab.pages.words import say
@@ -17,7 +18,6 @@ from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
 from lab.sessions.titles import title_of
 from lab.sessions.world import script as world_script
-from lab.texts import names_listed
 
 
 def _svg(linked: LinkContents) -> str:

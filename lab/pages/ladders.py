@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from catalog.text.message import NOTHING, Text, from_json
 from lab import services
 from lab.classroom.selectors import learner_of
 from lab.explorer.verdict import Verdict
@@ -24,7 +25,6 @@ from lab.pages.words import say, speaker
 from lab.sessions.model.setups import NAMES
 from lab.sessions.names import MODEL_NAMES, Names, names_in
 from lab.sessions.session import BadSession, Session, encode
-from lab.texts import NOTHING, Text, from_json
 
 
 @require_POST

@@ -5,6 +5,8 @@ the answer says so."""
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from catalog.text.message import NOTHING, Text
+from catalog.text.message import from_json as text_from_json
 from lab import models, services
 from lab.pages.requests import asked, asked_of, parts_of, truth
 from lab.pages.words import say
@@ -16,8 +18,6 @@ from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import step_text, to_json
-from lab.texts import NOTHING, Text
-from lab.texts import from_json as text_from_json
 
 STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
 """The progress of a search, without its result."""

@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from catalog.text.message import Text
 from lab.pages.words import named_clause, say
 from lab.replays.actions import PUBLIC, ROLLED_BACK
 from lab.replays.drawn import picture, store
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
 from lab.sessions.session import BadLink, BadSession, decode
-from lab.texts import Text
 from leases.templatetags.over_time import MARKS
 
 TEXTS_KEPT = 64

@@ -1,13 +1,13 @@
 """The explorer's spaces with a goal as the only fault, from the model's first state or from a position without
 transactions."""
 
+from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.questions.goal import Goal
-from lab.texts import NOTHING, Text
 
 
 class AimedPlain(Plain):

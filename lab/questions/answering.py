@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catalog.text.message import Text, to_json
 from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.explorer.spaces.search import Budget, Watch
@@ -11,7 +12,6 @@ from lab.ladders import verdict
 from lab.ladders.order import order_from_json
 from lab.questions import search
 from lab.sessions.session import BadSession
-from lab.texts import Text, to_json
 
 BUDGET = Budget(states=1_000_000, seconds=30.0)
 

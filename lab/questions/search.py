@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.text.message import NOTHING, Text
+from catalog.text.message import to_json as text_to_json
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.spaces.config import Config, step_id
 from lab.explorer.spaces.full_space import Plain
@@ -18,8 +20,6 @@ from lab.sessions.model.setups import model_of, without_names
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
-from lab.texts import NOTHING, Text
-from lab.texts import to_json as text_to_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from lab.texts import Text
+from catalog.text.message import Text
 
 
 @dataclass(frozen=True, slots=True)

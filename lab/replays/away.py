@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from catalog.text.message import Text, Values, names_listed
 from lab.replays import actions
 from lab.replays.actions import PUBLIC, Narrated, Script
 from lab.replays.trace import NotReplayable
@@ -20,7 +21,6 @@ from lab.sessions.world import session as world_session
 from lab.sessions.world.cluster import T
 from lab.sessions.world.session import Position
 from lab.sessions.world.setups import SCENERY
-from lab.texts import Text, Values, names_listed
 from leases.gossip import News
 from leases.node.vocabulary import Unpin
 

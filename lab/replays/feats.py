@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from catalog.text.message import Text
 from lab.replays.actions import PUBLIC, ROLLED_BACK
 from lab.sessions.session import Session
-from lab.texts import Text
 
 
 @dataclass(frozen=True, slots=True)

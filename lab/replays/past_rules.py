@@ -3,10 +3,10 @@ pairs."""
 
 from collections.abc import Iterator
 
+from catalog.text.message import Text, names_listed
 from lab.replays import actions
 from lab.replays.actions import Narrated, Script
 from lab.replays.trace import NotReplayable, Trace
-from lab.texts import Text, names_listed
 
 
 def script(trace: Trace) -> Script:

@@ -8,10 +8,10 @@ read runs before the drain, which changes no pair; one beside the fill cannot be
 from collections.abc import Iterator
 
 from catalog.elements import State
+from catalog.text.message import Text, Values
 from lab.replays import actions
 from lab.replays.actions import PUBLIC, ROLLED_BACK, Narrated, Script
 from lab.replays.trace import NotReplayable, Trace, Transaction
-from lab.texts import Text, Values
 
 
 def script(trace: Trace) -> Script:

@@ -8,13 +8,13 @@ withheld until it renews, for transactions that must see rows written under v2).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from catalog.text.message import Text, Values
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
 from lab.replays import actions
 from lab.replays.actions import Narrated
 from lab.sessions.model.session import Position
-from lab.texts import Text, Values
 
 TRANSACTIONS_MAX = 40
 NO_ROW = "-"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
+from catalog.text.message import Text, names_listed
 from lab.explorer.variant import UP, stages
 from lab.replays import away, past_rules, real_change
 from lab.replays.actions import Script
@@ -15,7 +16,6 @@ from lab.sessions.model.setups import FILL, model_of
 from lab.sessions.session import Session
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
-from lab.texts import Text, names_listed
 
 NODES_MAX = 3
 CARELESS = frozenset(rule.id for rule in FILL) - {"skipped"} | {"unverified"}

@@ -3,6 +3,7 @@ refused offer has its reason, and the rule. A statement whose transaction is ope
 
 from collections.abc import Iterator
 
+from catalog.text.message import names_listed
 from lab.explorer.contents.statements import INSERT, Statement, inserted, row_of, row_text, rows_of_range
 from lab.explorer.lanes import EXECUTOR, FILL, actor_of
 from lab.explorer.narration import request_text
@@ -10,7 +11,6 @@ from lab.explorer.spaces.config import BEGUN, HAS_READ, Config, step_id
 from lab.explorer.spaces.fill import UNREAD, Step
 from lab.explorer.spaces.full_space import Plain
 from lab.sessions.shown import NOTHING, Offer, Text
-from lab.texts import names_listed
 
 NOT_BEGUN = BEGUN - 1
 """The phase of a transaction before its first step."""

@@ -11,6 +11,7 @@ from enum import Enum
 from itertools import pairwise, product
 from typing import Any
 
+from catalog.text.message import Values
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import HANDBOOKS, LeftOut, Parameter, Setup
 from lab.sessions.shown import (
@@ -31,7 +32,6 @@ from lab.sessions.shown import (
     Version,
     step_text,
 )
-from lab.texts import Values
 
 PEOPLE = ("Ann", "Bo")
 OFFICE = "office"

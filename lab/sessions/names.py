@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
+from catalog.text.message import Text
 from catalog.text.numbers import whole_number
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
 from lab.sessions.session import BadSession
 from lab.sessions.shown import Cluster, Node, SessionView
-from lab.texts import Text
 
 TABLE, KEY, COLUMN, PARENT_KEY = "t", "id", "a", "parent.id"
 CHILD_TABLE, PARENT_TABLE = NAMES

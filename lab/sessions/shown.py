@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from lab.texts import NOTHING as NOTHING
-from lab.texts import Text as Text
+from catalog.text.message import NOTHING as NOTHING
+from catalog.text.message import Text as Text
 
 
 class Severity(Enum):

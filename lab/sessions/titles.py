@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from catalog.elements import FOREIGN_KEY, Kind
-from catalog.text.message import STATES
+from catalog.text.message import STATES, Text, added, beside, followed, names_listed
 from lab.explorer.model import SELF_REFERENCE, TWINS, Model
 from lab.explorer.plans.small_tables import elements_of
 from lab.explorer.rules_left_out import Broken
@@ -14,7 +14,6 @@ from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.setups import setup_named
-from lab.texts import Text, added, beside, followed, names_listed
 
 KINDS: Mapping[str, Text] = {
     Kind.TABLE.value: Text("table"),

@@ -19,7 +19,7 @@ from tests.docs.places import ROOT, kept, source, tree
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "ngettext": 0, "pgettext": 1, "Text": 0}
-"""The place of the text among the arguments of a function that marks it; `Text` is `lab.texts.Text`."""
+"""The place of the text among the arguments of a function that marks it; `Text` is `catalog.text.message.Text`."""
 VALUES_ONLY = re.compile(r"(\{\w+\})?")
 """A template in which there is nothing to translate."""
 NO_APPS = ("tests/", "tools/", "static/", "docs/")
@@ -129,7 +129,7 @@ def test_a_text_of_a_template_without_a_context_has_a_chinese_of_its_own() -> No
 
 
 def test_a_text_and_its_chinese_have_the_same_values() -> None:
-    """In `{names}`, as `lab.texts.Text` has them; a % stands for nothing there."""
+    """In `{names}`, as `catalog.text.message.Text` has them; a % stands for nothing there."""
     chinese = {text: catalogue()[text] for text in marked() if "{" in text and "%" not in text}
     differing = {text: other for text, other in chinese.items() if names_in(text) != names_in(other)}
     assert differing == {}

@@ -27,6 +27,7 @@ from catalog.models import Descriptor, Table
 from catalog.services import append_event
 from catalog.story import sentence, shortened
 from catalog.templatetags import look
+from catalog.text.message import names_listed
 from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType
 from changes import proofs, selectors, services
@@ -38,7 +39,6 @@ from changes.planning.planner import make_plan
 from lab.pages.words import say
 from lab.tasks import prove_plan
 from lab.templatetags import chapter_text
-from lab.texts import names_listed
 from leases.models import Node
 from leases.samples import Sample
 from leases.staircase.phases import phase

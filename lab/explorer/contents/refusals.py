@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Occurrence
 from lab.explorer.contents.self_references import reference
@@ -22,7 +23,6 @@ from lab.explorer.contents.statements import (
 )
 from lab.explorer.plans.program import Schema
 from lab.explorer.plans.small_tables import CHILD, PARENT, A, encoded, row_key_of, value_column
-from lab.texts import NOTHING, Text
 from storage.integrity.constraints import constraint_violations
 from storage.mutations import readable_columns
 from storage.pairs import StoredRow

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Kind, State
 from catalog.states import Write, rule
+from catalog.text.message import Text
 from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import DEFAULT, FILL_VALUE, A, encoded, has_room, numbers_of, value_column
-from lab.texts import Text
 from storage import encoding
 
 NO_VALUE = -1

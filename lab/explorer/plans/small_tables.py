@@ -32,11 +32,11 @@ from catalog.elements import (
     State,
     TableId,
 )
+from catalog.text.message import Text
 from catalog.values.types import SqlType, limit_of
 from changes.plan.model import Element
 from lab.explorer.model import TWINS, WIDTHS, Model, Stage
 from lab.explorer.rules_left_out import Broken
-from lab.texts import Text
 from storage import encoding
 from storage.integrity.clauses import element_label
 from storage.integrity.constraints import constraint_violations

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from catalog.elements import NodeId
+from catalog.text.message import Text
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Effect
 from lab.explorer.contents.refusals import why_refused
@@ -25,7 +26,6 @@ from lab.explorer.spaces.config import (
 from lab.explorer.spaces.fill import Ranges, Step, fill_steps, is_filled
 from lab.explorer.spaces.reasons import Reason
 from lab.explorer.spaces.reduced_space import act_step
-from lab.texts import Text
 from leases import rules
 
 

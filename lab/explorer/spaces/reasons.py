@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from catalog.elements import NodeId, TableId
-from lab.texts import Text, Values, listed
+from catalog.text.message import Text, Values, listed
 from leases import rules
 
 TABLE = TableId(1)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.numbered import Fault, Occurrence
-from lab.texts import NOTHING, Text
 
 W = TypeVar("W", bound=Hashable)
 LOOK_UP_EVERY = 128

@@ -9,6 +9,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from catalog.text.message import clauses
 from lab.classroom import selectors
 from lab.classroom.selectors import Cell, Counted
 from lab.classroom.status import Status
@@ -21,7 +22,6 @@ from lab.learning.forms import number_words
 from lab.models import Course, Membership
 from lab.pages.courses.chapters import chapters_of, text
 from lab.pages.words import say
-from lab.texts import clauses
 
 STATUS: Mapping[Status, tuple[str, str | Promise]] = {
     Status.NOT_STARTED: ("circle-dashed", gettext_lazy("not started")),

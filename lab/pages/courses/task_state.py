@@ -6,8 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from catalog.text import message
+from catalog.text.message import NOTHING, Text
 from catalog.text.numbers import whole_number
-from lab import texts
 from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import reveal_of
@@ -20,7 +21,6 @@ from lab.learning.selectors import first_attempt, last_attempt
 from lab.models import Attempt, Progress, Question
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
-from lab.texts import NOTHING, Text
 
 PROBLEM = "lab_problem"
 """The session's key of a refused answer."""
@@ -50,7 +50,7 @@ class TaskState:
 
 def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: Text) -> None:
     """Keeps a refused answer until the page is shown again."""
-    request.session[PROBLEM] = [chapter.id, screen.id, answered, texts.to_json(problem)]
+    request.session[PROBLEM] = [chapter.id, screen.id, answered, message.to_json(problem)]
 
 
 def task_state(
@@ -61,7 +61,7 @@ def task_state(
     if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:
         _, _, answered, problem = request.session.pop(PROBLEM)
         game = _game(screen, answered.get("moves"))
-        return TaskState(answered, problem=texts.from_json(problem), game=game, stage=_of_game(game, start))
+        return TaskState(answered, problem=message.from_json(problem), game=game, stage=_of_game(game, start))
     if isinstance(screen.task, Survive) and ("moves" in request.GET or attempt is None):
         game = _game(screen, moves_in(request.GET.get("moves", "[]")))
         return TaskState(game=game, stage=_of_game(game, start))

@@ -6,7 +6,7 @@ from itertools import count
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, PlacementId, State
-from catalog.text.message import STATES
+from catalog.text.message import STATES, listed
 from catalog.values.types import SqlType
 from changes.plan.element_states import is_filling, state_of
 from lab.explorer.contents.foreign_keys import LinkedEffects
@@ -50,7 +50,6 @@ from lab.sessions.shown import (
     Verdict,
     Version,
 )
-from lab.texts import listed
 from storage import encoding
 from storage.pairs import PREFIX, PairName, StoredRow, index_values, rows_of
 

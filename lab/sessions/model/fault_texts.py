@@ -3,10 +3,10 @@
 
 from collections.abc import Mapping
 
+from catalog.text.message import Text
 from catalog.text.sentence import Sentence
 from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.texts import Text
 
 NO_SUCH_INDEX = Text("{index} has an entry, and {version} contains no such index")
 TEXTS: Mapping[str, Text] = {

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
+from catalog.text.message import Values
 from catalog.values.types import to_text
 from lab.cluster.parts import Message as WorldMessage
 from lab.cluster.parts import Node as WorldNode
@@ -30,7 +31,6 @@ from lab.sessions.shown import (
     Version,
 )
 from lab.sessions.world.script_texts import act_text, text_of
-from lab.texts import Values
 from leases.gossip import News
 from leases.node import vocabulary
 from storage import encoding

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from catalog.elements import State
-from catalog.text.message import KINDS, STATES
+from catalog.text.message import KINDS, STATES, Text, Values, clauses, listed
 from catalog.text.sentence import Sentence
 from changes.plan.model import Step, StepKind
-from lab.texts import Text, Values, clauses, listed
 
 TEXTS: Mapping[str, Text] = {
     **{text.template: text for _, text in KINDS.values()},

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from catalog.text.message import Text
 from changes.review.check import find_faults
 from changes.review.defect import Fault
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.exercises.shelf import books
-from lab.texts import Text
 
 DESIGNS = {
     f"{book.folder}/{screen.id}": screen.task

@@ -44,10 +44,10 @@ def test_a_rule_that_moves_is_another_rule(tree: Path) -> None:
 
 
 def test_a_single_file_counts_too(tree: Path) -> None:
-    (tree / "lab/texts.py").write_text("RULE = 1\n")
-    before = hashed(tree)
-    (tree / "lab/texts.py").write_text("RULE = 2\n")
-    assert hashed(tree) != before
+    (tree / "lab/rule.py").write_text("RULE = 1\n")
+    before = fingerprint.__wrapped__(tree, ("lab/rule.py",))
+    (tree / "lab/rule.py").write_text("RULE = 2\n")
+    assert fingerprint.__wrapped__(tree, ("lab/rule.py",)) != before
 
 
 def test_what_is_no_rule_does_not_count(tree: Path) -> None:
@@ -76,6 +76,6 @@ def test_all_that_finds_an_answer_is_in_its_hash(modules: str, places: tuple[str
 
 
 def test_an_archive_of_part_of_the_code_has_the_fingerprints_of_all_of_it(tmp_path: Path) -> None:
-    (tmp_path / RECORDED).write_text('{"lab/sessions lab/texts.py": "0123456789abcdef"}')
-    assert fingerprint(tmp_path, ("lab/sessions", "lab/texts.py")) == "0123456789abcdef"
+    (tmp_path / RECORDED).write_text('{"lab/sessions lab/rule.py": "0123456789abcdef"}')
+    assert fingerprint(tmp_path, ("lab/sessions", "lab/rule.py")) == "0123456789abcdef"
     assert fingerprint(tmp_path, ("lab/sessions",)) != "0123456789abcdef"

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.text.message import Text
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
 from lab.questions.goal import Goal, goal_from_json
@@ -11,7 +12,6 @@ from lab.questions.search import Answer, Question, ask, from_json, last_point, t
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
 from lab.sessions.shown import NOTHING, Severity
-from lab.texts import Text
 from tests.lab.questions.sessions import session, statement
 
 PATIENTLY = Budget(seconds=120.0)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.text.message import Text
 from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.random_step import random_step
 from lab.sessions.replay import new_session, show
 from lab.sessions.shown import Difference, Pair, SessionView
-from lab.texts import Text
 from tests.lab.sessions.plays import play
 
 WALKS, STEPS = 4, 60

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
+from catalog.text.message import Text
 from catalog.text.sentence import Sentence
 from lab.cluster.database import LOST, SILENT, cannot
 from lab.cluster.lines import words_of
@@ -16,7 +17,6 @@ from lab.sessions.replay import new_session, show
 from lab.sessions.setups import SETUPS
 from lab.sessions.world.script_texts import heard_text, text_of
 from lab.sessions.world.setups import WORLD_SETUPS
-from lab.texts import Text
 from tests.rounds import rounds
 
 STEPS = 14
