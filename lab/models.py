@@ -36,8 +36,6 @@ class Course(models.Model):
 
     name = models.CharField(max_length=100)
     chapters = models.JSONField()
-    """Folders of the chapters, in order."""
-
     language = models.CharField(max_length=10)
     is_anonymous = models.BooleanField()
     """No account and no name of a member is stored, only a number."""
@@ -52,8 +50,6 @@ class Course(models.Model):
     """The screen up to which members may go (`lab.classroom.pace`); "": as far as they like."""
 
     joined = models.PositiveIntegerField(default=0)
-    """The number that was given last."""
-
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     made_at = models.DateTimeField()
 
@@ -87,11 +83,7 @@ class Progress(models.Model):
     visitor = models.CharField(max_length=32, blank=True)
     member = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="progress")
     exercise = models.CharField(max_length=100)
-    """The chapter's folder."""
-
     task = models.CharField(max_length=100)
-    """The screen that the task is on."""
-
     hints = models.PositiveSmallIntegerField(default=0)
     begun_at = models.DateTimeField()
     answered_at = models.DateTimeField(null=True)
@@ -100,7 +92,6 @@ class Progress(models.Model):
     """Passed after a hint, or after the solution was shown."""
 
     shown_at = models.DateTimeField(null=True)
-    """The solution was asked for."""
 
     class Meta:
         verbose_name_plural = "progress"

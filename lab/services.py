@@ -93,7 +93,6 @@ def kept_order(order: Order) -> verdict.Answered | None:
 
 
 def prepare(order: Order, *, budget: Budget) -> None:
-    """Stores the answer to an order beforehand, until the rules change."""
     body: Json = {"order": order.to_json()}
     found = verdict.answer(order, budget=budget).to_json()
     Question.objects.create(owner=PREPARED, key=_key_of(body), asked=body, asked_at=now(), answer=found)
@@ -149,7 +148,6 @@ def _ask(owner: str, body: Json) -> Question:
 
 
 def stop(owner: str, pk: int) -> None:
-    """Stops a search, or takes the question out of the queue. An answer stays."""
     Question.objects.filter(pk=pk, owner=owner, answer__isnull=True).update(is_stopped=True)
 
 
@@ -172,7 +170,6 @@ def shown(question: Question) -> Json:
 
 
 def again_s(before: int) -> float:
-    """Seconds until a page looks again, longer for those behind."""
     return min(AGAIN_S + AGAIN_S_EACH * before, AGAIN_S_MAX)
 
 
@@ -245,7 +242,6 @@ def _share_of(owner: str) -> str:
 
 
 def _known(key: str) -> Json | None:
-    """The answer to an equal question, unless it was unknown."""
     answered = Question.objects.filter(key=key, answer__isnull=False).exclude(IS_UNKNOWN)
     return answered.values_list("answer", flat=True).first()
 

@@ -80,7 +80,6 @@ def replay(pk: int) -> None:
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)
 def prove_plan(key: str) -> None:
-    """Answers the question `key` of `changes.proofs`."""
     plan = proofs.begin(key)
     if plan is None:
         return

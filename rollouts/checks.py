@@ -67,14 +67,12 @@ class Report:
     words: tuple[DeployWords, ...] = ()
     repair: Repair | None = None
     answer: Answer | None = field(default=None, compare=False, repr=False)
-    """The exploration itself; None of a file that was not explored."""
 
     @property
     def counted(self) -> tuple[Trace, ...]:
         return tuple(one for one in self.findings if one.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """The report for a script: sentences in English, traces as lines."""
         if self.mistake is not None:
             return {"verdict": self.verdict, "mistake": asdict(self.mistake)}
         return {

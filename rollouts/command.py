@@ -25,7 +25,6 @@ def parser(prog: str = "python -m rollouts") -> argparse.ArgumentParser:
 
 
 def add_arguments(main: argparse.ArgumentParser) -> None:
-    """The commands `check` and `templates`, also those of `manage.py rollout`."""
     commands = main.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="explore every schedule of a rollout's file")
     check.add_argument("file", help="the rollout, a TOML file; - reads standard input")

@@ -65,8 +65,6 @@ class ReleaseDeploy:
 
 @dataclass(frozen=True, slots=True)
 class GoneDeploy:
-    """The older of two running releases ends."""
-
     name: str
 
 
@@ -80,8 +78,6 @@ class BackfillDeploy:
 
 @dataclass(frozen=True, slots=True)
 class TriggerDeploy:
-    """A trigger before INSERT or UPDATE."""
-
     table: str
     trigger: Trigger
 

@@ -23,8 +23,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """A table: its columns, its committed rows, then the others."""
-
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]

@@ -13,7 +13,6 @@ OF_DEPLOYS = {
     "trigger": "deploy {number}: trigger {what}",
     "gone": "deploy {number}: release {what} is gone",
 }
-"""A deploy in a few words, by its kind."""
 FOLD_FROM = 3
 """So many deploys in a row, in which nothing else happened, become one line."""
 

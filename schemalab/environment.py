@@ -18,8 +18,6 @@ TOKEN_CHARS_MIN, TOKEN_CHARS_MAX = 16, 500
 
 
 class BadSetting(Exception):
-    """A setting has an invalid value; secrets are not repeated."""
-
     def __init__(self, setting: Setting, value: str, allowed: str) -> None:
         shown = "***" if setting.is_secret else repr(value)
         super().__init__(f"{setting.name}={shown} is not allowed: it must be {allowed}")

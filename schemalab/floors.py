@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Purity:
-    """The rule as data. A pattern of `shell` covers all modules below it."""
-
     shell: tuple[str, ...]
     pure: tuple[str, ...]
     allowed: tuple[tuple[str, str], ...]

@@ -4,8 +4,6 @@ from django.db import models
 
 
 class SignInTally(models.Model):
-    """Wrong passwords of one subject: a name at an address, an address, a name (`nodes.people.attempts`)."""
-
     subject = models.TextField(primary_key=True)
     failures = models.IntegerField(default=0)
     last_at = models.DateTimeField(db_index=True)

@@ -36,7 +36,6 @@ def load_settings() -> dict[str, Any]:
 
 
 def make_home(folder: Path) -> Path:
-    """Creates the home, open to the database server's user."""
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(0o755)

@@ -40,14 +40,12 @@ def member_here(request: HttpRequest) -> Membership | None:
 
 
 def member_of(session: Mapping[str, Any]) -> Membership | None:
-    """The membership with which a browser works; None without one, or when it has been deleted."""
     if learner.MEMBER not in session:
         return None
     return Membership.objects.select_related("course", "user").filter(pk=session[learner.MEMBER]).first()
 
 
 def membership_in(course: Course, session: Mapping[str, Any], user: User | None) -> Membership | None:
-    """The membership that somebody has in a course: by this browser, or by their account."""
     here = member_of(session)
     if here is not None and here.course_id == course.pk:
         return here
@@ -67,7 +65,6 @@ def members_of(course: Course) -> QuerySet[Membership]:
 
 
 def name_of(member: Membership) -> str:
-    """The name under which a teacher knows a learner; "" in an anonymous course."""
     if member.user is not None:
         return str(member.user.get_full_name() or member.user.get_username())
     return member.name
@@ -98,11 +95,9 @@ class Stored:
 
 
 Place = tuple[int, str, str]
-"""A member's id, a chapter, a task."""
 
 
 def stored_in(course: Course, chapters: Iterable[str]) -> Mapping[Place, Stored]:
-    """All that members did in these chapters."""
     is_failed = Q(attempts__outcome=Outcome.WRONG.value)
     failures = Attempt.objects.filter(progress=OuterRef("pk"), outcome=Outcome.WRONG.value).order_by("pk").values("at")
     rows = Progress.objects.filter(member__course=course, exercise__in=tuple(chapters)).annotate(
@@ -123,8 +118,6 @@ def stored_in(course: Course, chapters: Iterable[str]) -> Mapping[Place, Stored]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A learner at a task."""
-
     screen: Screen
     status: Status
     is_done: bool
@@ -133,8 +126,6 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A learner at the tasks of a chapter."""
-
     member: Membership
     cells: tuple[Cell, ...]
 
@@ -145,7 +136,6 @@ def tasks_of(chapter: Chapter) -> tuple[Screen, ...]:
 
 
 def grid(course: Course, chapter: Chapter, now: datetime) -> tuple[Row, ...]:
-    """The learners at the tasks of a chapter, in the order of joining."""
     stored = stored_in(course, [chapter.id])
     return tuple(
         Row(member, tuple(_cell(stored.get((member.pk, chapter.id, one.id)), one, now) for one in tasks_of(chapter)))
@@ -183,7 +173,6 @@ def first_predictions(course: Course, chapters: Iterable[Chapter]) -> FirstAnswe
 
 
 def counted(chapter: Chapter, first: FirstAnswers, tasks: Sequence[str] | None = None) -> tuple[Counted, ...]:
-    """The first answers to each prediction of a chapter, or to those among `tasks`."""
     found = []
     for screen in tasks_of(chapter):
         if isinstance(screen.task, Predict) and (tasks is None or screen.id in tasks):
@@ -204,7 +193,6 @@ def attempts_at(member: Membership, chapter: Chapter, screen: Screen) -> QuerySe
 
 
 def lines(course: Course, chapters: Sequence[Chapter], now: datetime) -> Iterator[Line]:
-    """A line for each learner and task, for a CSV file."""
     folders = [chapter.id for chapter in chapters]
     stored = stored_in(course, folders)
     first = {one.progress_id: one for one in first_attempts(course).filter(progress__exercise__in=folders)}

@@ -106,7 +106,6 @@ def _delete(members: QuerySet[Membership]) -> None:
 
 
 def change(course: Course, *, is_open: bool | None = None, is_shared: bool | None = None) -> None:
-    """Open or close a course to others; show its members how everybody answered, or no longer."""
     found = {"is_open": is_open, "is_shared": is_shared}
     Course.objects.filter(pk=course.pk).update(**{key: value for key, value in found.items() if value is not None})
 
@@ -116,7 +115,6 @@ def pace_of(course: Course) -> Pace | None:
 
 
 def set_pace(course: Course, pace: Pace | None) -> None:
-    """Let members go as far as this screen; with None as far as they like."""
     chapter, screen = ("", "") if pace is None else (pace.chapter, pace.screen)
     Course.objects.filter(pk=course.pk).update(paced_chapter=chapter, paced_screen=screen)
 

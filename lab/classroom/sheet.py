@@ -35,7 +35,6 @@ class Line:
 
 
 def sheet(lines: Iterable[Line]) -> str:
-    """The file's text."""
     found = io.StringIO()
     writer = csv.writer(found)
     writer.writerow(HEAD)

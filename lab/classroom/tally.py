@@ -18,8 +18,6 @@ BETWEEN_PAIRS = "; "
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """An answer, how many gave it, and whether it is right. A choice is its name, anything else speaks for itself."""
-
     answer: str
     count: int
     is_right: bool

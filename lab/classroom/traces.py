@@ -12,7 +12,6 @@ from lab.sessions.session import STEPS_MAX, Session
 
 
 def trace_of(screen: Screen, answer: Mapping[str, Any]) -> Session | None:
-    """The session of an answer; None where there is none."""
     match screen.task, screen.start:
         case Predict() as task, Start() as start:
             return session_of(start, task.then)

@@ -15,8 +15,6 @@ from storage.pairs import StoredRow, encoded_value, rows_of
 
 @dataclass(frozen=True, slots=True)
 class AcknowledgedRow:
-    """The values of a row by their names in a version, and the request that acknowledged it."""
-
     request: int
     version: int
     values: Mapping[str, str | None]
@@ -24,8 +22,6 @@ class AcknowledgedRow:
 
 @dataclass
 class AcknowledgedRows:
-    """The rows that clients believe to exist, by table and key."""
-
     rows: dict[tuple[TableId, bytes], AcknowledgedRow] = field(default_factory=dict)
 
     def done(self, table: TableId, key: bytes, done: AcknowledgedRow) -> None:
@@ -35,7 +31,6 @@ class AcknowledgedRows:
         self.rows.pop((table, key), None)
 
     def misread(self, world: World, table: TableId) -> Iterator[tuple[int, Sentence]]:
-        """The version under which a row is read otherwise than it was acknowledged, and how."""
         for (of, key), done in self.rows.items():
             if of == table:
                 descriptor = world.control.version(table, done.version)

@@ -37,7 +37,6 @@ def _storages(world: World, table: TableId) -> list[dict[bytes, bytes | None]]:
 
 
 def referenced(world: World, descriptor: Descriptor) -> list[Referenced]:
-    """The other tables of its foreign keys, as they are now."""
     tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
     return [
         Referenced(world.control.newest(table), _storages(world, table), world.store.storages)

@@ -10,7 +10,6 @@ SILENT, LOST = Sentence("the database does not answer"), Sentence("the connectio
 
 
 def cannot(act: str, why: Sentence) -> Sentence:
-    """The failure of a request to lease, renew or release."""
     return Sentence(f"cannot {act}: {{why}}", why=why)
 
 

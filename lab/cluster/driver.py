@@ -25,7 +25,6 @@ ENDINGS = {
     for outcome in events.Outcome
     for has_error in (False, True)
 }
-"""The line of each end of a change, without an error and with one."""
 NOTHING_MOVES = Sentence("nothing moves")
 STEPS_MAX = 200
 """A change takes a dozen steps; one that takes so many runs in a circle."""
@@ -101,7 +100,6 @@ class Driver:
                 self.asked = effect
 
     def start(self, world: World) -> None:
-        """A worker begins the change, or takes it over."""
         published = world.control.published.get(self.table, [])
         self.hears(world, events.Started(published[-1].version if published else 0))
 
@@ -115,7 +113,6 @@ class Driver:
         world.settle()
 
     def fails(self, world: World, error: str) -> None:
-        """A run reports an error, or the database refuses the step."""
         at = self.step
         if at is None or self.asked is None or isinstance(self.asked, events.Wait):
             raise LabError("nothing is asked for that could fail")
@@ -123,7 +120,6 @@ class Driver:
         self.hears(world, events.RunFailed(at.kind, error) if at.kind in RUNS else events.StepFailed(error))
 
     def loses_answer(self, world: World) -> None:
-        """Does the effect without an answer, so that it is asked for again."""
         if self.asked is None:
             raise LabError("nothing is asked for")
         self._answer(world, self.asked)
@@ -236,7 +232,6 @@ class Driver:
 
     @property
     def run(self) -> Run:
-        """The run that fills them; a new worker finds the old one's."""
         if self.started is None:
             self.started = Run(self.table, self.filled)
         return self.started
@@ -286,7 +281,6 @@ class Driver:
         return events.RunDone(StepKind.DELETE)
 
     def go(self, world: World) -> None:
-        """Until it ends, pauses, or has to wait."""
         for _ in range(STEPS_MAX):
             if not self.do(world):
                 return

@@ -16,7 +16,6 @@ from storage.integrity.references import Change, Demand, Place, Unmet, demands, 
 from storage.pairs import StoredRow, after, prefix, rows_of
 
 Enter = Callable[[TableId], Descriptor]
-"""Pins and enters a table for the transaction: the version of it that this one uses."""
 
 
 def check_references(

@@ -39,6 +39,5 @@ def _joined(lines: Sequence[Sentence], link: str) -> Sentence:
 
 
 def words_of(error: Exception) -> str:
-    """The message of an error, as a sentence if it has one."""
     message = error.args[0] if error.args else None
     return message if isinstance(message, Sentence) else str(error)

@@ -26,7 +26,6 @@ from storage.store import DuplicateKey, SerializationFailure, StoreError
 
 Values = Sequence[str | None]
 REFUSED = (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, CannotDerive, LabError)
-"""What ends a statement and its transaction."""
 Made = tuple[list[Op], Change]
 """What a statement does to the store, and to its row."""
 LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UNIQUE}
@@ -34,8 +33,6 @@ LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UN
 
 @dataclass(frozen=True, slots=True)
 class StatementResult:
-    """The version that a statement used, and the pairs it wrote, in words."""
-
     descriptor: Descriptor
     written: tuple[Sentence, ...]
 
@@ -73,7 +70,6 @@ def pin(
 
 
 def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False, at_most: int | None = None) -> int:
-    """Asks the node's machine for a version, without waiting for the answer."""
     world.requests += 1
     world.hears(node.name, vocabulary.Pin(world.requests, table, fresh, at_most))
     return world.requests
@@ -172,7 +168,6 @@ def _leave(world: World, one: Transaction) -> None:
 
 @contextmanager
 def _transaction(world: World, actor: str, table: TableId) -> Iterator[Transaction]:
-    """The open transaction of `actor`, or one for this statement alone, entered for `table`."""
     node = serving(world, actor)
     if actor in world.transactions:
         one = _running(world, actor)
@@ -246,7 +241,6 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
 
 
 def enter_now(world: World, actor: str, table: TableId) -> Descriptor:
-    """The transaction uses `table` from here on, and has neither read nor written it."""
     serving(world, actor)
     one = _running(world, actor)
     with _failing(world, one):
@@ -327,7 +321,6 @@ def _write(
 
 
 def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
-    """The operations of a product without one of the rules of R5."""
     without = world.control.without
     if Without.TOMBSTONES in without:
         return [op._replace(act=LEAVES_NOTHING.get(op.act, op.act)) for op in ops]

@@ -10,8 +10,6 @@ from storage.store import MemoryTransaction, TransactionStatus
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """On its way: a request to the database, or news for a node."""
-
     node: NodeId
     content: vocabulary.Effect | vocabulary.Event
 
@@ -50,7 +48,6 @@ class Transaction:
 
     @property
     def is_committing(self) -> bool:
-        """It can no longer be ended."""
         return self.store.status is TransactionStatus.FLUSHING
 
     @property

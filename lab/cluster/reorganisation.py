@@ -76,7 +76,6 @@ def belongs(elements: Elements) -> Callable[[PairName], bool]:
 
 
 def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple[int, bytes, bytes | None]]:
-    """Storage, key and value of every pair and tombstone of the elements."""
     is_one, known = belongs(elements), knowing(world, table, elements)
     for home, pairs in enumerate(world.pairs(table), 1):
         for key, value in pairs:
@@ -100,7 +99,6 @@ def _knows(descriptor: Descriptor, elements: Elements) -> bool:
 
 
 def labels(elements: Elements) -> set[str]:
-    """Their names in `storage.integrity.clauses`."""
     return {
         label(element.kind, element.id) for element in elements if element.kind not in (Kind.TABLE, Kind.CONSTRAINT)
     }
@@ -269,7 +267,6 @@ def delete(world: World, table: TableId, elements: Elements) -> int:
 
 
 def _entries_first(place: tuple[bytes, int]) -> tuple[bool, bytes, int]:
-    """Entries before rows, and of a row its existence last."""
     key, home = place
     is_row = PREFIX.unpack_from(key)[2] == PRIMARY
     return is_row, key[: -COLUMN.size] + inverted(key[-COLUMN.size :]) if is_row else key, home

@@ -75,7 +75,6 @@ class LabRequest:
     written: list[Write] = field(default_factory=list)
     errors: dict[int, str] = field(default_factory=dict)
     versions: list[int] = field(default_factory=list)
-    """The versions it was planned with, one for each attempt."""
 
     @property
     def actor(self) -> str:
@@ -136,7 +135,6 @@ class Routers:
         request.stage = Stage.OPEN
 
     def commit(self, request: LabRequest) -> None:
-        """The part ends; the other rows come next."""
         assert request.stage is Stage.OPEN, request.stage
         try:
             node_statements.commit(self.world, request.actor)
@@ -280,14 +278,12 @@ class Routers:
     # -- reloads ------------------------------------------------------------------------------------------------
 
     def read_catalog(self, node: NodeId, table: str) -> None:
-        """The reload under way reads the newest version, and leases it."""
         found = self.world.control.find(table)
         request, version = node_statements.pin(self.world, self.world.nodes[node], found, fresh=True)
         node_statements.unpin(self.world, node, found, request)
         self.loading[node, table] = Known(found, version)
 
     def answer_reload(self, node: NodeId, table: str, *, cause: str = "") -> None:
-        """The reload under way ends, or fails with the cause."""
         found = self.loading.pop((node, table))
         self.counts["reloads"] += not cause
         self._feed(node, table, reloads.Failed(cause) if cause or found is None else reloads.Loaded(found))

@@ -84,7 +84,6 @@ class World:
         self.transactions = {actor: one for actor, one in self.transactions.items() if one.node != name}
 
     def hears(self, name: NodeId, event: vocabulary.Event) -> None:
-        """One step of a node's lease machine, by its own monotonic clock (L1)."""
         node = self.nodes[name]
         node.leases, effects = machine.step(node.leases, event, self._clock(node))
         for effect in effects:
@@ -144,7 +143,6 @@ class World:
                 yield at
 
     def deliver(self, at: int) -> None:
-        """The database answers a request, a node hears the rest."""
         message = self.messages.pop(at)
         if not message.is_request:
             self._notify(message)
@@ -204,7 +202,6 @@ class World:
         return node.leases.wake_at - node.clock_ahead_s
 
     def pass_time(self, seconds: float) -> None:
-        """Wakes everything that is due on the way."""
         end = self.now + seconds
         for _ in range(WAKINGS_MAX):
             due = [at for node in self.nodes.values() if (at := self._due(node)) is not None and at <= end]
@@ -301,7 +298,6 @@ class World:
     # Transactions
 
     def locked(self) -> Mapping[TableId, Collection[int]]:
-        """The versions of each table whose lock a running transaction holds (T2)."""
         found: dict[TableId, set[int]] = {}
         for one in self.transactions.values():
             for table, version in one.entered.items() if one.holds_locks else ():

@@ -20,9 +20,7 @@ NUMBER = 26
 COLUMN = 7
 """The width of a letter of `SIZE`, in units."""
 BOLD = 1.2
-"""A bold letter is wider by so much."""
 ON_A_LINE = 4
-"""Versions, or rows, beside each other."""
 
 LANES: Mapping[str, Text] = {
     EXECUTOR: Text("publisher"),

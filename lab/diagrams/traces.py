@@ -47,7 +47,6 @@ def _event(step: Step, sentence: str, store: str) -> Event:
 
 
 def picture_of_run(outcome: Outcome, commands: Sequence[str] = (), *, alone: bool = True) -> str:
-    """The events of a simulator's run, each with its output. `commands` come first."""
     lab, events = Lab(), []
     for number, line in enumerate([*commands, *(event.line for event in outcome.happened)], 1):
         output, refused = played_lines(lab, line)

@@ -38,8 +38,6 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game after some moves: the session so far, and the learner's next moves."""
-
     steps: tuple[str, ...]
     standing: Standing
     moves: tuple[str, ...]
@@ -63,7 +61,6 @@ def play(task: Survive, start: Start, moves: Sequence[str]) -> Game:
 
 @lru_cache(maxsize=GAMES_MAX)
 def _after(task: Survive, start: Start, steps: tuple[str, ...], made: tuple[str, ...]) -> Game:
-    """Cached: a game is shown again and again."""
     shown = end_of(replace(start, steps=steps))
     standing = _standing(task, start, steps, shown)
     if standing is Standing.OPEN:

@@ -10,8 +10,6 @@ Answer = str | int | frozenset[str] | tuple[str, ...] | Mapping[str, str]
 """A choice, a number, a set of pairs, an order, or a choice for each of several items."""
 
 Observed = str | int | frozenset[str]
-"""The machine's answer: a word, a number, or a set of things."""
-
 HINTS = ("hint-1", "hint-2", "hint-3")
 """Where to look, which rule, which step."""
 
@@ -38,8 +36,6 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A session: the stage stands after its steps."""
-
     setup: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
@@ -53,8 +49,6 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Further reading: rules by their ids, sections of the protocol, texts, files of the code."""
-
     rules: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
@@ -63,8 +57,6 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of several things that a question asks about, with its session."""
-
     id: str
     start: Start
     answer: str
@@ -120,8 +112,6 @@ class Explain:
     missing: str
     clause: str
     step: int
-    """The number of the step, counted from 1."""
-
     mended: Start
 
 
@@ -184,7 +174,6 @@ class Screen:
         return next((name for name, kind in KINDS.items() if isinstance(self.task, kind)), "")
 
     def text_keys(self) -> Iterator[str]:
-        """The keys, below its own, of the texts that every language must have."""
         task = self.task
         if isinstance(task, Predict):
             yield from (f"choice {name}" for name in _choices(task))

@@ -33,8 +33,6 @@ from lab.sessions.session import BadSession
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The names that sources may have: ids of rules and clauses, sections of the protocol, files of the code."""
-
     rules: frozenset[str]
     sections: frozenset[str]
     has_file: Callable[[str], bool]
@@ -126,7 +124,6 @@ def _task(screen: Screen) -> Iterator[str]:
 
 
 def _replays(feat: Feat) -> Iterator[str]:
-    """Faults of a replay: it cannot be done, or the model does not break the clauses that are asked for."""
     assert feat.replay is not None
     try:
         translated(feat.replay)

@@ -80,8 +80,6 @@ def order_in(task: Design, lines: Sequence[str]) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A sequence as a question to the explorer: equal ones share one judgement."""
-
     task: Design
     lines: tuple[str, ...]
 

@@ -34,13 +34,11 @@ def _named(clauses: Sequence[str]) -> Text:
 
 
 def clauses_named(clauses: Sequence[str]) -> Text:
-    """Clauses by their names, those of people with handbooks among them."""
     names = {**CLAUSE_NAMES, "lost message": Text("lost message"), "two editions": Text("too many editions")}
     return joined([names.get(one, Text("{clause}", {"clause": one})) for one in clauses])
 
 
 def goal_text(goal: str) -> Text:
-    """A goal in words; an unknown clause stays as it is."""
     clause, _, version = goal.partition("@v")
     if clause not in BROKEN:
         return Text("{clause}", {"clause": goal})

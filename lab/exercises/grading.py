@@ -22,8 +22,6 @@ ITEMS_MAX = 40
 
 
 class BadAnswer(ValueError):
-    """Not an answer to this task: says what one looks like."""
-
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
         self.why = why
@@ -39,16 +37,11 @@ class GameIsOpen(BadAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """Remarks for the learner, and the session that is shown now."""
-
     outcome: Outcome
     remarks: tuple[Text, ...] = ()
     reveal: Start | None = None
     given: Answer | None = None
-    """The answer as it was understood: what is stored."""
-
     played: Played | None = None
-    """A run that answers it, where the stage has none to play."""
 
 
 def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | None = None) -> Grade:
@@ -300,8 +293,6 @@ def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A click of a session, and the clauses that it broke."""
-
     number: int
     text: Text
     broke: frozenset[str]

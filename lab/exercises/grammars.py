@@ -37,7 +37,6 @@ class Grammar:
     """The ground, and the tiles in an order that says nothing."""
 
     places: tuple[str, ...] = ()
-    """The code that judges (`lab.explorer.fingerprint`)."""
 
 
 @dataclass(frozen=True, slots=True)

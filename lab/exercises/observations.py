@@ -89,7 +89,6 @@ def _needed(asks: str, start: Start | None) -> Start:
 
 
 def pair_names(shown: SessionView) -> Iterator[str]:
-    """The pairs at a position, a row with its values as one."""
     there = shown.cluster.present
     values: dict[tuple[str, int, str], list[Pair]] = {}
     for pair in there:

@@ -35,7 +35,6 @@ FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 CHARACTERS_MAX = 100_000
 HANDOUT = "handout"
-"""The address of a chapter's handout, among those of its screens."""
 SCREENS_MAX = 40
 
 

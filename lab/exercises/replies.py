@@ -19,7 +19,6 @@ NUMBER = re.compile(r"answer \d{1,9}(:\d\d)?")
 
 
 def needed(task: Task | None) -> Iterator[str]:
-    """The keys, below the screen's."""
     if isinstance(task, Explain):
         yield from (f"answer {rule}" for rule in task.rules if rule != task.missing)
     if not isinstance(task, Predict):
@@ -72,7 +71,6 @@ def keys_for(task: Task | None, answered: Mapping[str, Any]) -> list[str]:
 
 
 def texts_for(task: Task | None, answered: Mapping[str, Any], text: Callable[[str], str]) -> list[str]:
-    """`text` is that of a key, or ""."""
     found = [words for words in map(text, keys_for(task, answered)) if words]
     is_number = isinstance(task, Predict) and task.form in (Form.NUMBER, Form.TIME)
     return found[:1] if is_number else found

@@ -16,7 +16,6 @@ STEPS_MAX = 100
 
 
 def stale(requests: int) -> tuple[Routers, list[LabRequest]]:
-    """Requests that a router has planned with version 1, when version 2 is the newest."""
     routers = Routers(World())
     world = routers.world
     world.loses_news = True
@@ -49,7 +48,6 @@ def finish(routers: Routers) -> list[str]:
 
 
 def way_of_request() -> list[str]:
-    """The steps of one request: plan, refused, reload, plan, accepted."""
     routers, _ = stale(1)
     return finish(routers)
 

@@ -18,8 +18,6 @@ CHAPTERS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A folder: its chapter and texts as far as they can be read, and the faults of the rest."""
-
     folder: str
     chapter: Chapter | None
     texts: Mapping[str, Texts]

@@ -12,7 +12,6 @@ WRITE = re.compile(r"(n\d+)\.write\.(\w+)\.(\d+)\.(-?\d+)")
 
 
 def in_full(steps: Iterable[str]) -> tuple[str, ...]:
-    """Splits each statement into begin, read, write and commit."""
     return tuple(one for step in steps for one in _apart(step))
 
 
@@ -26,7 +25,6 @@ def _apart(step: str) -> Iterator[str]:
 
 
 def in_short(steps: Sequence[str]) -> Iterator[str]:
-    """Writes each statement that nothing interrupts as one step."""
     at = 0
     while at < len(steps):
         short = _together(steps[at : at + 4])

@@ -19,8 +19,6 @@ from lab.exercises import replies
 from lab.exercises.chapter import Chapter
 
 LANGUAGES: Mapping[str, str] = {"en": "en.md", "zh-hans": "zh-hans.md"}
-"""The file of each language, by the code that pages know it by."""
-
 TITLE, LEDE, PICTURE, TAKE_HOME = "title", "lede", "picture", "take-home"
 OF_CHAPTER = (TITLE, LEDE, PICTURE)
 """The texts of the chapter itself; `picture` is the paragraph beside its picture, and of its handout."""
@@ -39,8 +37,6 @@ class BadText(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Markdown by key."""
-
     language: str
     by_key: Mapping[str, str]
 
@@ -94,7 +90,6 @@ def wanted(chapter: Chapter) -> list[str]:
 
 
 def _may_be(chapter: Chapter, key: str) -> bool:
-    """True for optional texts: the handout's sentence, a word for a certain answer."""
     name, _, rest = key.partition(".")
     screen = chapter.screen(name)
     return key == TAKE_HOME or (screen is not None and replies.may_be(screen.task, rest))

@@ -15,7 +15,6 @@ RECORDED = "fingerprints.json"
 
 @cache
 def fingerprint(root: Path = ROOT, places: tuple[str, ...] = PLACES) -> str:
-    """Sixteen hex characters, the same in every process that runs this code."""
     recorded = root / RECORDED
     if recorded.is_file():
         known: dict[str, str] = json.loads(recorded.read_text(encoding="utf-8"))

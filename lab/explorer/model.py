@@ -34,8 +34,6 @@ TWINS = (Kind.DERIVED_COLUMN, Kind.DERIVED_COLUMN)
 """A change of type: the old column and its twin; of the two, one is derived from the other."""
 
 TOGETHER = {Family.COLUMN: 1, Family.INDEX: 2, Family.CONSTRAINT: 1}
-"""What may move beside others, and how many of it: the model's table has no place for more."""
-
 MOVES = "moves"
 """All elements of the model at once: what is asked for when no one statement moves them together."""
 
@@ -43,12 +41,7 @@ WORK = ("fill", "verify", "delete")
 """The tiles of a plan in order that publish nothing: they work under the newest version."""
 
 WIDTHS = {"narrow": Text("narrower"), "bounded": Text("wider but bounded"), "wide": Text("wider")}
-"""Types that a whole number may have on its way to a wider one."""
-
 SELF_REFERENCE = "self reference"
-"""A foreign key of a table to itself, by the name the command knows it by."""
-
-
 NODES = Text("1 node"), Text("{n} nodes")
 ROWS = Text("1 row"), Text("{n} rows")
 VALUES = Text("1 value"), Text("{n} values")
@@ -231,7 +224,6 @@ class Model:
 
     @property
     def bounds(self) -> Text:
-        """The sizes for which a verdict holds."""
         operations = _counted(OPERATIONS, self.operations)
         sizes = [
             _counted(NODES, self.nodes),
@@ -286,7 +278,6 @@ class Model:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex characters that change with the model."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -339,7 +330,6 @@ _TYPES = {bool: "true or false", int: "a number", str: "text"}
 
 
 def kind_named(text: str) -> Kind:
-    """An element kind by its name, with spaces or hyphens."""
     for kind in Kind:
         if kind.value == text.strip().replace("-", " "):
             return kind

@@ -55,7 +55,6 @@ ELEMENTS: Mapping[str, Text] = {
     "table t": Text("table {table}", {"table": "t"}),
     "the new placement": Text("the new placement"),
 }
-"""The names of elements that are not names of the schema."""
 
 
 def narrate(plain: Plain, steps: Sequence[Step]) -> list[Text]:
@@ -220,7 +219,6 @@ class Narrator:
         return Text("{who} puts row {rows}: {changes}", {**values, "changes": self._changes(before, after)})
 
     def chunk_text(self, chunk: int) -> Text:
-        """The pairs that a worker of the fill has read."""
         ops = self.effects.chunks[chunk] if chunk >= 0 else ()
         pairs = [self._pair_words(self.effects.name_of(op.key), op.value) for op in ops]
         return Text("{pairs} is to be put", {"pairs": joined(pairs)}) if pairs else Text("there is nothing to put")

@@ -47,14 +47,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that have a model, and the reasons of those that have none."""
-
     explored: tuple[Part, ...]
     left_out: tuple[Text, ...] = ()
 
     @property
     def why_unknown(self) -> Text:
-        """The reason if all that can be explored is proved, and a part cannot."""
         proved = [listed([element.text for element in part.elements]) for part in self.explored]
         values: Values = {"why": clauses(self.left_out), "proved": clauses(proved)}
         return Text("a part of it cannot be explored: {why}. The rest is proved: {proved}", values)
@@ -119,7 +116,6 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
 
 
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
-    """Each index or constraint with its moving columns; then the other columns."""
     derived = [element for element in moving(plan) if element.kind is Kind.DERIVED_COLUMN]
     old = {element.id: element for element in derived if element in plan.moving(MoveKind.DROP)}
     for twin in plan.moving(MoveKind.ADD):

@@ -16,8 +16,6 @@ UP: dict[Kind, str] = {
 """How each kind is added (section 4); it is dropped through the same states."""
 
 RESHARD = "public+absent,public+delete-only,public+write-only,write-only+public,delete-only+public,absent+public"
-"""The old and the new placement of a table whose sharding changes."""
-
 DROP_INDEX = "public,write-only,delete-only,absent"
 
 
@@ -56,7 +54,6 @@ DROPPED: Mapping[Kind, str] = {
     Kind.UNIQUE_INDEX: "DROP INDEX by_a",
     Kind.CONSTRAINT: "ALTER TABLE t ALTER COLUMN a DROP NOT NULL",
 }
-"""What the planner is asked for, by kind."""
 
 
 def up_and_down(name: str, kind: Kind, add: str, drop: str, **options: Any) -> Iterator[Variant]:

@@ -26,7 +26,6 @@ from lab.explorer.variant import (
 )
 
 PAIRED = UP | {Kind.OPTIONAL_COLUMN: "absent,delete-only,write-only,public"}
-"""The states of each kind that are held beside each other."""
 
 
 @cache
@@ -105,7 +104,6 @@ UNSAFE: Mapping[tuple[Kind, str, str], str] = {
 
 
 def _pairs() -> Iterator[Variant]:
-    """Section 4: every two states beside each other, in both orders."""
     for kind, states in PAIRED.items():
         for one, other in combinations(states.split(","), 2):
             breaks = UNSAFE.get((kind, one, other), "")
@@ -286,7 +284,6 @@ def _swaps() -> Iterator[Variant]:
 
 
 def _broken() -> Iterator[Variant]:
-    """Section 9 for one element of one table; and rules that depend on each other."""
     yield _index("index-in-one-step", "C4", states="absent,public")
     yield Variant("widen-integer-in-one-version", "9", _widening("narrow,wide"), "unreadable value")
     three = _widening("narrow,bounded,wide", versions=3)
@@ -370,7 +367,6 @@ def _broken_foreign_keys() -> Iterator[Variant]:
 
 
 def _broken_self_references() -> Iterator[Variant]:
-    """A table that refers to itself: the rules for its rows, each left out."""
     up = stages(UP[Kind.CONSTRAINT])
     for name, broken, versions in (
         ("in-one-step", (), (up[0], up[-1])),

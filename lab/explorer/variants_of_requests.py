@@ -22,7 +22,6 @@ from lab.explorer.variant import (
 
 
 def of_storages() -> Iterator[Variant]:
-    """A table on more storages, or fewer, and the mistakes in it."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
     for name, storages in (("more-storages", "2+3"), ("fewer-storages", "3+2")):
         statement = f"ALTER TABLE t SET (storages = {storages[-1]})"
@@ -41,7 +40,6 @@ def of_storages() -> Iterator[Variant]:
 
 
 def of_coordination() -> Iterator[Variant]:
-    """Tables without leases, and with both protections: the same plans, and the rules they need."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
     for how, kinds in (
         ("hash", [kind for kind in UP if kind is not Kind.TABLE]),

@@ -79,7 +79,6 @@ class Answer:
     steps: Steps = ()
     sometimes: dict[str, bool] = field(default_factory=dict)
     program: Program | None = None
-    """What was explored, when it is not the model's own."""
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -87,7 +86,6 @@ class Answer:
 
     @property
     def texts(self) -> list[Text]:
-        """The counterexample, a sentence for each step."""
         return narrate(Plain(effects_of(self.model, self.program)), self.steps)
 
     @property
@@ -117,7 +115,6 @@ class Answer:
 def explore(
     model: Model, *, program: Program | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
 ) -> Answer:
-    """Explores a model; along `program`, if it is given."""
     effects = effects_of(model, program)
     return explore_spaces(Atomic(effects), Plain(effects, fused=True), budget=budget, watch=watch)
 

@@ -48,7 +48,6 @@ def parse(plain: Plain, ids: Sequence[str]) -> Steps:
 
 
 def given_named(name: str) -> Step | None:
-    """The step that gives the first rows, by its name."""
     word, *rows = name.split(".")
     if word != "given" or not all(re.fullmatch(r"-|-?\d{1,3}", row) for row in rows):
         return None
@@ -61,7 +60,6 @@ def from_atomic(atomic: Atomic, plain: Plain, path: Sequence[World], least: Call
 
 
 def from_plain(plain: Plain, path: Sequence[Config], least: Callable[[Config], Config]) -> Steps:
-    """The steps between the states of a path, transactions taken apart."""
     first, events = _renamed_path(plain, path, least)
     given, apart = tuple(_given_step(plain, first.contents)), plain.apart()
     late = (*given, *(step for event in events for step in _taken_apart(event)))
@@ -82,7 +80,6 @@ def _written_early(events: Sequence[Step]) -> Iterator[Step]:
 
 
 def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -> tuple[W, tuple[Step, ...]]:
-    """The first world and the events of a path, with the same names all along."""
     world = first = next(w for w in space.first() if least(w) == path[0])
     events = []
     for following in path[1:]:

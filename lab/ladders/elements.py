@@ -26,7 +26,6 @@ ANOMALIES: Mapping[str, str] = {
     "refused writes": "refused",
     "two versions": "versions",
 }
-"""A short name for the damage of each broken clause."""
 
 OF_KIND: Mapping[Kind, tuple[str, ...]] = {
     Kind.INDEX: ("orphan", "missing"),
@@ -88,7 +87,6 @@ def tiles_of(element: str, ground: str) -> tuple[str, ...]:
 
 
 def target_of(ground: str) -> str:
-    """The last version of a change that begins on this ground."""
     other = {State.ABSENT.value: State.PUBLIC.value, State.PUBLIC.value: State.ABSENT.value}
     return "+".join(other.get(state, state) for state in ground.split("+"))
 
@@ -115,7 +113,6 @@ def pairs_of(model: Model, stages: Sequence[Stage]) -> dict[str, bool]:
 
 
 def marks_of(model: Model) -> tuple[Mark, ...]:
-    """The marks of an order, one for each version that it publishes."""
     published = [at for at, tile in enumerate(model.tiles) if tile not in WORK]
     return tuple(
         Mark(at, (stage_name(before), stage_name(after)), compatible(model, before, after))

@@ -97,8 +97,6 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The tile of each version, by its number, and of each stop of a plan."""
-
     of_version: tuple[int, ...]
     of_stop: Mapping[int, int] = field(default_factory=dict)
 
@@ -134,8 +132,6 @@ assert set(WORKS.values()) == set(WORK)
 
 
 class Film:
-    """Makes the frames of runs of one plan."""
-
     def __init__(
         self, plain: Plain, places: Places, *, shows_danger: bool = False, about: Collection[str] = ()
     ) -> None:
@@ -224,7 +220,6 @@ class Film:
     # What is in the store
 
     def probes(self, config: Config) -> tuple[Probe, ...]:
-        """The rows that queries find under each version in force."""
         return Drawing(self.plain, config, config).probes()
 
     def _cells(self, config: Config) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:

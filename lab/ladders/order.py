@@ -15,8 +15,6 @@ ELEMENT_CHARACTERS_MAX, TILE_CHARACTERS_MAX, NODES_MAX = 60, 60, 3
 
 
 class BadOrder(ValueError):
-    """An order that cannot be explored: says what is wrong with it."""
-
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
         self.why = why

@@ -63,7 +63,6 @@ def stores_of(model: Model) -> str:
 
 
 def of_order(model: Model, found: Answered, predicted: str = "") -> Played | None:
-    """The run that answers a prediction about an order."""
     run = found.played(predicted)
     if run is None:
         return None

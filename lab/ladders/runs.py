@@ -155,7 +155,6 @@ def for_pair(plain: Plain, version: int) -> Steps:
 
 
 def _of_pair(model: Model, version: int) -> Steps:
-    """The witness of two versions side by side, in the steps of a plan; () when there is none."""
     options = {"also": model.also, "foreign_key": model.foreign_key, "refers_to_itself": model.refers_to_itself}
     options["widths"] = ",".join(model.widths.split(",")[version - 2 : version])
     pair = Model(model.kind, model.stages[version - 2 : version], pair=True, nodes=2, **options)  # type: ignore[arg-type]

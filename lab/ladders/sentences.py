@@ -19,17 +19,13 @@ PAIRS = {
     "column": Text("value"),
     "placement": Text("copy"),
 }
-"""What an element puts into the store, by the family of its kind."""
 
 PUTS_NOTHING = Text("The fill reads row {rows}. In v{version}, {states}, so the fill puts nothing.")
-"""The sentence of a fill that came too early."""
-
 EMPTY = Text("The table is empty.")
 ModelPair = tuple[int, bytes, bytes]
 """A live pair: its storage, key and value."""
 
 COLUMN = "a"
-"""The column of the model, which has another name in a schema of somebody's own."""
 
 
 class Sentences:
@@ -41,7 +37,6 @@ class Sentences:
         self.pair = PAIRS.get(family, PAIRS["column"])
 
     def first(self, config: Config) -> Text:
-        """The state before anything happens."""
         values: Values = {"states": self.states(config, 1), "rows": self._rows(config)}
         return Text("Both servers use v1: {states}. {rows}", values)
 
@@ -83,7 +78,6 @@ class Sentences:
         return Text("{node} leases v{version}.", {"node": name, "version": node.use[0]})
 
     def written(self, name: str, statement: Statement, before: Config, after: Config) -> Text:
-        """A statement, and what became of the element's pairs."""
         did, so = self._did(name, statement), self._so(name, statement, before, after)
         return Text("{did} {so}", {"did": did, "so": so}) if so else did
 
@@ -108,7 +102,6 @@ class Sentences:
         return texts.get(verb, Text("{node} changes the key of row {row}.", values))
 
     def _so(self, name: str, statement: Statement, before: Config, after: Config) -> Text:
-        """The effect of the version that the node uses on the element's pairs."""
         if self.model.kind in (Kind.TABLE, Kind.CONSTRAINT) or self.model.foreign_key:
             return NOTHING
         what, row, _ = statement

@@ -28,7 +28,6 @@ from lab.questions.goal import DAMAGE, Goal
 from lab.sessions.model.fault_texts import fault_text
 
 NOTHING_BREAKS = "none"
-"""The prediction that an order is safe."""
 
 HAPPENED: Mapping[str, Text] = {
     "the fill met a tombstone that a writer had left": Text(
@@ -41,7 +40,6 @@ HAPPENED: Mapping[str, Text] = {
     "a second worker took over a range": Text("A second worker took over from one believed dead."),
     "verification failed and the change rolled back": Text("Verification failed, and the change rolled back."),
 }
-"""Events that happened somewhere in a proof, in words of a class."""
 
 WHY: Mapping[str, Text] = {
     "orphan": Text(
@@ -51,7 +49,6 @@ WHY: Mapping[str, Text] = {
     "missing": Text("From this version on, queries read the index, and they do not find this row."),
     "duplicate": Text("Two rows have one value, and queries rely on an index that says there is only one."),
 }
-"""Why damage to an index matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,6 @@ class Answered:
         return tuple(run.anomaly for run in self.runs if run.anomaly)
 
     def played(self, predicted: str) -> Run | None:
-        """The run that answers a prediction: that damage if the order can do it."""
         return next((run for run in self.runs if run.anomaly == predicted), next(iter(self.runs), None))
 
     def to_json(self) -> dict[str, Any]:
@@ -183,8 +179,6 @@ class _Tally(AimedAtomic):
 
 
 class Asking:
-    """The search for the answer to one order."""
-
     def __init__(self, order: Order, budget: Budget, watch: Watch | None) -> None:
         self.order, self.budget, self.watch = order, budget, watch
         self.model = order.model
@@ -263,7 +257,6 @@ class Asking:
         return min(faults, key=lambda one: usual.index(ANOMALIES[one.clause]) if ANOMALIES[one.clause] in usual else 99)
 
     def run(self, steps: Steps, fault: Fault | None) -> Run:
-        """A run that is played, with what a query meets at its end."""
         if fault is None:
             query = self._query(replay(self.plain, steps)[-1], 0)
             return Run("", "", 0, NOTHING, tuple(map(step_id, steps)), self.film.frames(steps, queries=query), query)

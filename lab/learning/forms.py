@@ -27,8 +27,6 @@ ANSWER_CHARS_MAX = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Words are Markdown."""
-
     value: str
     text: str
     is_chosen: bool = False

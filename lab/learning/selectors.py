@@ -40,7 +40,6 @@ def may_be_shown(screen: Screen, rows: Tasks) -> bool:
 
 
 def hides_something(screen: Screen, rows: Tasks) -> bool:
-    """True for a task that is not passed, not shown, and no answered prediction."""
     if screen.task is None or isinstance(screen.task, Live):
         return False
     row = rows.get(screen.id)

@@ -136,7 +136,6 @@ def _locked(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
 
 
 def _keep_bounded(progress: Progress) -> None:
-    """Drops the second attempt, so that the first one stays."""
     pks = list(Attempt.objects.filter(progress=progress).order_by("pk").values_list("pk", flat=True))
     if len(pks) >= ATTEMPTS_MAX:
         Attempt.objects.filter(pk__in=pks[1 : len(pks) - ATTEMPTS_MAX + 2]).delete()

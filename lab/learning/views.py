@@ -58,7 +58,6 @@ class Place:
     at: int
     learner: Learner
     course: Course | None
-
     rows: selectors.Tasks
 
     @property
@@ -71,7 +70,6 @@ class Place:
 
     @property
     def open_to(self) -> int:
-        """The number of the last open screen."""
         return min(selectors.first_closed(self.chapter, self.rows), self.paced_to)
 
     @property

@@ -70,7 +70,6 @@ class TooEarly(Exception):
 
 
 def carry_out(pk: int) -> None:
-    """Carry out a replay that was asked for; its outcome is stored, whatever comes."""
     replay = replays.begin(pk)
     if replay is None:
         return
@@ -141,27 +140,23 @@ class Attempt:
         self.replay, self.script, self.base, self.deadline = replay, script, base, deadline
         self.transactions: dict[int, psycopg.Connection[Any]] = {}
         self.opened: list[psycopg.Connection[Any]] = []
-        """All connections so far."""
 
         self.nodes: dict[str, Node] = {}
         """The node that stands for each of the model, once it has answered."""
 
         self.change: Change | None = None
         self.ended = ""
-        """How the change that was submitted has ended."""
 
         self.waits: set[int] = set()
         """Steps of the change of which it is known that they waited: the next wait is another one's."""
 
         self.otherwise: list[str] = []
-        """Actions that came out otherwise than the model says."""
 
         first = script.actions[0].action if script.actions else None
         self.ahead = 0 if isinstance(first, actions.Publish) and first.version == 1 else 1
         """The sandbox itself is the model's first version, unless that has an index and is published on it."""
 
         self.began_at = self.ended_at = 0.0
-        """When its first action began and its last one ended, on the database's clock."""
 
         self.timer = threading.Timer(max(deadline - time.monotonic(), 0), self._stop)
         self.timer.daemon = True
@@ -217,7 +212,6 @@ class Attempt:
                 absent_nodes.bring_back(self.replay)
 
     def lanes(self) -> dict[str, Any]:
-        """The leases of its nodes while it ran."""
         times = {"began": self.began_at, "end": self.ended_at}
         return drawn.lanes(self.base, self.script, self.nodes, ahead=self.ahead, **times)
 
@@ -226,7 +220,6 @@ class Attempt:
         return list(dict.fromkeys(name for name in named if name)) or list(self.script.nodes[:1])
 
     def _stop(self) -> None:
-        """Time is over: nobody waits for an answer any more, not even for that of a frozen node."""
         for opened in list(self.opened):
             shut_down(opened)
 
@@ -312,7 +305,6 @@ class Attempt:
         self.ended = ends.get(Status(change.status), change.status)
 
     def _await_block(self, node: str, *, waits: bool) -> None:
-        """The change waits for a node, or goes on without having waited for it for long."""
         assert self.change is not None
         before = self._newest()
         while not self._waits_for(node) and self._newest() == before and self.change.is_open:
@@ -396,7 +388,6 @@ class Attempt:
         return opened
 
     def _version_used(self, opened: psycopg.Connection[Any]) -> int:
-        """The version under which a statement on this connection runs now."""
         lines = opened.execute(self._sql("EXPLAIN SELECT 1 FROM {}")).fetchall()
         found = [line.rpartition("@")[2] for (line,) in lines if f"{self.base.name}@" in line]
         return int(found[0])
@@ -428,7 +419,6 @@ class Attempt:
 
 
 def _judged(session: Session, attempted: Attempt, deadline: float) -> dict[str, Any]:
-    """Both verdicts, once the audit has its own."""
     job = AuditJob.objects.get(pk=request_audit(attempted.base.table_id))
     while job.ended_at is None:
         if time.monotonic() > deadline:

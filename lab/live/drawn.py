@@ -34,7 +34,6 @@ def stores(session: Session, table_id: int) -> dict[str, list[str]] | None:
 
 
 def _pair_names(table: Descriptor) -> Iterator[str]:
-    """The pairs of a sandbox t (id, a), named as those of the model are."""
     for storage in storage_numbers():
         rows, values = set[str](), dict[str, str]()
         for line in pairs_page(table, storage=storage, index=PRIMARY)[0]:
@@ -84,5 +83,4 @@ def lanes(
 
 
 def _state(table: Descriptor) -> str:
-    """The state of its one index, as a ladder says it."""
     return table.indexes[0].state.value if table.indexes else ABSENT

@@ -26,7 +26,6 @@ ENDS_OF = {"process killed": ("process restarted", "process started"), "process 
 
 
 def has_done(who: str, feat: Feat) -> bool:
-    """True once this person has done it."""
     return _has_replayed(who, feat) if feat.replay is not None else LOOKS[feat.name](who)
 
 
@@ -68,7 +67,6 @@ def _is_clean(table_id: int, since: datetime | None) -> bool:
 
 
 def _climbed(who: str) -> Iterator[Change]:
-    """The changes that added an index, after which an audit found nothing."""
     for change in _changes(who):
         if change.status == Status.DONE and _new_indexes(change) and _is_clean(change.table_id, change.ended_at):
             yield change
@@ -79,7 +77,6 @@ def _has_climbed(who: str) -> bool:
 
 
 def _has_filled(who: str) -> bool:
-    """The same, and its fill had rows to read."""
     return any(
         ReorgPulse.objects.filter(run__change_id=change.pk, run__kind=Kind.FILL, rows_done__gt=0).exists()
         for change in _climbed(who)
@@ -87,7 +84,6 @@ def _has_filled(who: str) -> bool:
 
 
 def _has_rolled_back(who: str) -> bool:
-    """A unique index, and rows that have the same value."""
     return any(
         (change.error or {}).get("sqlstate") == UNIQUE_VIOLATION and any(one.unique for one in _new_indexes(change))
         for change in _changes(who)

@@ -39,7 +39,6 @@ LOST_AFTER = timedelta(seconds=SECONDS_MAX + 20)
 ENDED_WITHIN = BEGUN_WITHIN + LOST_AFTER + timedelta(seconds=20)
 """Whatever becomes of it, the timetable's own pace included."""
 REPLAYS = (0x5C4E, 3)
-"""The advisory lock under which they are counted."""
 
 
 class MayNotHarm(Exception):
@@ -60,7 +59,6 @@ def stream_of(pk: int) -> str:
 
 
 def ready(session: Session) -> Script:
-    """The script of a session, which this cluster can carry out. Raises `NotReplayable`, `BadSession`."""
     script = translated(session)
     if script.waits_for_leases and settings.LEASE_S > LEASE_S_MAX:
         values: Values = {"seconds": f"{settings.LEASE_S:g}", "most": f"{LEASE_S_MAX:g}"}
@@ -117,7 +115,6 @@ def begin(pk: int) -> Replay | None:
 
 
 def note(pk: int, what: str, **values: Any) -> None:
-    """Notes the progress, for open pages."""
     with transaction.atomic():
         Replay.objects.filter(pk=pk).update(**values)
         append_event("replay step", f"replay {pk}", {"what": what}, [stream_of(pk)])

@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 LIFE = timedelta(hours=1)
 COLUMNS = "id bigint PRIMARY KEY, a bigint"
-"""The table of all lessons: t (id, a)."""
-
 TIMETABLE = "the timetable"
 """The name that drops expired sandboxes; no person has it, since it has a space."""
 

@@ -15,8 +15,6 @@ VISITORS_MAX = 10_000
 
 
 class PlanningTimeUsed(Exception):
-    """A visitor has to wait `wait_s` seconds before the next statement."""
-
     def __init__(self, wait_s: int) -> None:
         super().__init__(f"planning time is used: wait {wait_s} s")
         self.wait_s = wait_s
@@ -27,7 +25,6 @@ class Allowances:
     """The time that each visitor has used, the oldest dropped first. `now` is in seconds."""
 
     _used: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
-    """Seconds used, as of a moment."""
 
     def check(self, visitor: str, now: float) -> None:
         over_s = self.used_s(visitor, now) - PLANNING_S_MAX

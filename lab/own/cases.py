@@ -34,13 +34,10 @@ STEPS: Mapping[str, tuple[Do, Text]] = {
 
 OF_FILLS = ("blind", "exists-only", "seen-only", "purged", "twice")
 OF_REFERENCES = ("child-unchecked", "parent-unchecked", "snapshot")
-"""Rules that hold all along, by what they are about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A state, a step, or a rule that may be left out of a case, by its id."""
-
     id: str
     what: Text
     protects: Text
@@ -129,7 +126,6 @@ def states_of(model: Model) -> tuple[tuple[Text, ...], ...]:
 
 
 def _steps(ahead: set[Do], ever: set[Do]) -> Iterator[tuple[str, Text]]:
-    """The steps that a plan has, `ahead`; a rollback also deletes added elements."""
     for rule, (do, what) in STEPS.items():
         there = ever if rule == "no-delete" else ahead
         if do in there or (rule == "early" and Do.VERIFY in there):

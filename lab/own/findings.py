@@ -11,8 +11,6 @@ from lab.sessions.shown import Probe, Severity, Text, TraceLine
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A clause that users meet broken, under these versions."""
-
     clause: str
     why: Text
     versions: tuple[int, ...]

@@ -86,7 +86,6 @@ def _read(plan: Plan, part: Part, versions: Sequence[Descriptor]) -> _Read:
 
 
 def _condition(elements: Iterable[Element], versions: Sequence[Descriptor], columns: set[ColumnId]) -> str:
-    """The CHECK, or the condition of a partial index, that reads no other columns than these."""
     for element in elements:
         definition = definition_of(element, versions)
         kept = definition.where if isinstance(definition, Index) else None

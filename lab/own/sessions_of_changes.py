@@ -119,7 +119,6 @@ class _Walk:
         return None
 
     def to_failure(self) -> list[str] | None:
-        """Steps up to a verification, over rows that make the plan roll back."""
         without = self._verified(self.plain.start(), [])
         if without is None:
             return None

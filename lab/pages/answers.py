@@ -32,7 +32,6 @@ def random_answer(asked: StageRequest) -> dict[str, Any]:
 
 
 def linked_answer(linked: LinkContents) -> dict[str, Any]:
-    """The same for a link, with a notice when the rules are others than when it was made."""
     notice = ""
     if linked.has_other_rules:
         notice = _("This link was made with other rules; what is shown is what today's rules do with its steps.")

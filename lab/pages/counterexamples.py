@@ -11,7 +11,6 @@ from lab.sessions.session import BadSession, Session, encode
 
 
 def in_names_of(plan: Plan, answer: Json) -> Json:
-    """Replacements of the explorer's own words in an answer that is a counterexample; none where they stay."""
     session = session_of(plan, answer)
     if session is None:
         return {}

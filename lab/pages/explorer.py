@@ -34,7 +34,6 @@ SECTIONS = {
     "4, rules": _("Section 4: rules for plans left out"),
     "9": _("Section 9: rules left out"),
 }
-"""Sections of the protocol, by the name that a variant has for its own."""
 
 KINDS = ("index", "unique-index", "optional-column", "required-column", "constraint", "table", "placement")
 NODES = (2, 3)
@@ -44,8 +43,6 @@ INDEX_STATES = UP[Kind.INDEX]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that may be left out: its id, what it protects, and the models that are unsafe without it."""
-
     id: str
     protects: str
     missed_by: tuple[str, ...]
@@ -60,8 +57,6 @@ class Row:
 
 @dataclass
 class Form:
-    """A model of one's own as it was asked for; `problem` says what is wrong with it."""
-
     kind: str = "index"
     states: str = INDEX_STATES
     nodes: int = 2
@@ -79,7 +74,6 @@ class Form:
 
 @require_http_methods(["GET", "POST"])
 def explorer(request: HttpRequest) -> HttpResponse:
-    """The page; for a POST the stage with the model that was described, or the form with what is wrong."""
     form = _form(request.POST or request.GET)
     if request.method == "POST":
         try:
@@ -120,7 +114,6 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_GET
 def without(request: HttpRequest, rule: str) -> HttpResponse:
-    """The full ladder without a rule, for the explorer to break."""
     session = Session("full-ladder", {}, frozenset({rule}))
     try:
         return opened(session, 0, asks=True)
@@ -135,7 +128,6 @@ def opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedi
 
 
 def _form(sent: QueryDict) -> Form:
-    """The form as it was sent, or as a link fills it in; the ladder of an index without either."""
     nodes = sent.get("nodes", "2")
     usual = "" if "states" in sent else INDEX_STATES
     return Form(

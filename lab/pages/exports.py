@@ -33,7 +33,6 @@ def _json(linked: LinkContents) -> str:
 
 
 SCRIPTS = {MODEL: model_script.script_of, WORLD: world_script.script_of}
-"""The kinds of sessions that have a golden script."""
 
 
 def _script(linked: LinkContents) -> str:
@@ -52,7 +51,6 @@ FORMS: Mapping[str, tuple[str, Callable[[LinkContents], str]]] = {
 
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponse:
-    """The session of the link `s` in this form, to be kept; 400 says why there is none."""
     if form not in FORMS:
         raise Http404(f"a session is exported as {', '.join(FORMS)}")
     content_type, write = FORMS[form]

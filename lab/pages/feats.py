@@ -19,7 +19,6 @@ MAY_REPLAY = "changes.add_change"
 
 
 def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
-    """Lists a screen's feats: words, whether this person has done each, links of replays; {} without any."""
     if not isinstance(screen.task, Live):
         return {}
     may = request.user.has_perm(MAY_REPLAY)

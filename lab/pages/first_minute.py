@@ -30,7 +30,6 @@ WORDS = ("server", "publisher", "reorganisation", "store", "is gone", "nothing t
 
 @lru_cache(maxsize=1)
 def _run() -> tuple[str, tuple[Frame, ...], Probe]:
-    """The stores, the frames and the query that meets the orphan."""
     session = new_session(SETUP)
     model, _rows = model_of(setup_named(SETUP), session)
     plain = Plain(effects_of(model))
@@ -46,7 +45,6 @@ def link() -> str:
 
 
 def first_minute() -> Mapping[str, Any]:
-    """The data of the component (`data`), and what its ending says."""
     stores, frames, met = _run()
     words = ladder_words()
     ground = {"value": "absent", "text": _("no index"), "states": ["absent"], "isWork": False}

@@ -30,8 +30,6 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the picture: its values, and the entries that lead to it, or to where it was."""
-
     name: str
     is_there: bool
     values: tuple[str, ...]

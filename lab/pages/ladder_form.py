@@ -61,7 +61,6 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
 def runs_worded(
     runs: Iterable[ItemRun], named: Callable[[str], str], predicted: Callable[[str], str]
 ) -> Mapping[str, Any] | None:
-    """Runs that answer a prediction, one after the other, each with what was predicted; None for none."""
     every = tuple(runs)
     words = ladder_words(every[0].played.stores if every else "")
     found = [
@@ -79,7 +78,6 @@ def runs_worded(
 
 
 def clock_worded(task: Task | None, answered: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The clock that answers a question about time, with what was predicted; None for any other question."""
     moments = clock_run(task) if isinstance(task, Predict) else ()
     if not moments:
         return None
@@ -104,7 +102,6 @@ def _of_run(version: str | RunTile, words: Mapping[str, str]) -> Tile:
 
 
 def _tried(played: Played) -> str:
-    """The number of states that the explorer tried; "" where it was not asked."""
     if played.verdict not in (Verdict.PROVED.value, Verdict.VIOLATED.value):
         return ""
     count = f"{played.states:,}"
@@ -181,7 +178,6 @@ def _of_states(
 
 
 def _tile(value: str, words: Mapping[str, str], *, shown: str = "") -> Tile:
-    """A tile of a state, of several, or of work."""
     name = shown or value
     is_work = name in PLAN_WORK
     states = [] if is_work else re.findall("|".join(STATE_NAMES), name)
@@ -201,7 +197,6 @@ def _in_words(text: str) -> str:
 
 
 def _of_plan(task: Design, words: Mapping[str, str]) -> tuple[Tile, None, list[Tile], Mapping[str, bool]]:
-    """The lines of a plan. Of one element neighbours are marked as a review marks them."""
     plan = planned(task.given, task.statement)
     is_added = all(move.kind is MoveKind.ADD for move in plan.moves)
     ground = _tile(State.ABSENT.value if is_added else State.PUBLIC.value, words)

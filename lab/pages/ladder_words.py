@@ -143,6 +143,5 @@ WORDS: Mapping[str, str | Promise] = {
 
 
 def ladder_words(stores: str = "") -> dict[str, str]:
-    """All words of the component; those of a stage that was added differ."""
     own = ADDED[stores]().words if stores in ADDED else {}
     return {key: str(words) for key, words in {**WORDS, **own}.items()}

@@ -29,7 +29,6 @@ from lab.sessions.session import BadSession, Session, encode
 
 @require_POST
 def ladder(request: HttpRequest) -> JsonResponse:
-    """The answer to an order, or the question that waits for it."""
     try:
         parts = parts_of(body_of(request))
         order, predicted = order_from_json(parts), _predicted(parts.get("predicted"))
@@ -136,7 +135,6 @@ def _played(order: Order, run: Run, names: Names) -> dict[str, Any]:
 
 
 def session_of(order: Order, run: Run, names: Names = MODEL_NAMES) -> Session:
-    """The run as a session for the stage."""
     parameters = {"element": order.element, "ground": order.ground, "tiles": ",".join(order.tiles)}
     parameters |= {} if names == MODEL_NAMES else {NAMES: names.to_json()}
     return Session("ladder", parameters, frozenset(), run.steps)

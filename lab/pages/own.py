@@ -66,13 +66,10 @@ PROCESSOR_S = getattr(time, "thread_time", time.process_time)
 """The clock of this thread's processor time. WebAssembly has one thread, and only the process's clock."""
 
 ALLOWANCES = Allowances()
-"""Of this process, which serves all pages."""
 
 
 @dataclass
 class Form:
-    """The text as it was sent, the tables that it may name, the number of the statement to look at (0: the last)."""
-
     statement: str = ""
     tables: str = ""
     at: int = 0
@@ -85,7 +82,6 @@ class Form:
 
 @require_http_methods(["GET", "POST"])
 def own(request: HttpRequest) -> HttpResponse:
-    """The page. A link may bring a statement with it."""
     form = _form(request, request.POST if request.method == "POST" else request.GET)
     try:
         if request.method == "GET" and not form.change:
@@ -101,7 +97,6 @@ def own(request: HttpRequest) -> HttpResponse:
 
 
 def _refused(form: Form, refusal: DdlError) -> dict[str, Any]:
-    """The refusal, with the lab's own sentences in the reader's language."""
     context, hint = refused(form.statement, refusal), refusal.hint
     context["refusal"]["message"] = in_other_words(refusal.message, _)
     context["refusal"]["hint"] = None if hint is None else in_other_words(hint, _)
@@ -134,7 +129,6 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def answer(request: HttpRequest, pk: int) -> HttpResponse:
-    """One's own question and what has become of it; for htmx the card alone."""
     found = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)
     if "session" not in found.asked:
         raise Http404("this is a question about something else")
@@ -210,7 +204,6 @@ def _page(request: HttpRequest, form: Form) -> dict[str, Any]:
 
 
 def _there(form: Form) -> CatalogView:
-    """The tables that a text may name beside its own. A name that is not among them is free."""
     if form.tables != CLUSTER:
         return NO_TABLES
     from changes.submission import tables_ahead  # a cluster's tables: the lab in a browser has none
@@ -314,7 +307,6 @@ def _left_out_json(rule: str) -> dict[str, str]:
 
 
 def _stands_for(names: Names) -> dict[str, Any]:
-    """The tables, the columns and the example values that a model stands for."""
     words = names.words
     return {
         "table": words.get(TABLE) or words.get(CHILD_TABLE, ""),

@@ -42,7 +42,6 @@ PROBLEMS: Mapping[str, str | Promise] = {
 @never_cache
 @require_http_methods(["GET", "POST"])
 def polls(request: HttpRequest) -> HttpResponse:
-    """One's polls, and a form for a new one on the session of the link `s`."""
     problem = ""
     if request.method == "POST":
         try:
@@ -76,7 +75,6 @@ def _asked(request: HttpRequest) -> dict[str, Any]:
 @never_cache
 @require_GET
 def poll(request: HttpRequest, pk: int) -> HttpResponse:
-    """The poll for the projector: question, QR code, and the votes once they are revealed."""
     mine = _mine(request, pk)
     link = public_link(request, reverse("vote", args=[mine.token]))
     context = {
@@ -113,7 +111,6 @@ def poll_change(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def vote(request: HttpRequest, token: str) -> HttpResponse:
-    """The voter's page, in the language of the poll."""
     found = get_object_or_404(Poll, token=token)
     with translation.override(found.language):
         problem = ""

@@ -20,7 +20,6 @@ from lab.sessions.setups import setup_named
 from lab.sessions.shown import step_text, to_json
 
 STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
-"""The progress of a search, without its result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,6 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A replay as it is kept: its session as a link, how far it is, and its outcome once it has ended."""
-
     link: str
     times: Sequence[float]
     done: int

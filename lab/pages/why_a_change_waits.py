@@ -57,7 +57,6 @@ def _session(change: Change, node: str) -> Session:
 
 
 def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
-    """The situation (`lab.sessions.explained_waits`) that is like the wait for this blocker."""
     if not has_lease:
         return "outlived-lease"
     if blocker["is_down"]:

@@ -22,7 +22,6 @@ ONE = " (one)"
 
 
 def say(text: Text) -> str:
-    """A text in the reader's language: its template, and every text in it; with arrows as print has them."""
     return speaker()(text)
 
 
@@ -62,7 +61,6 @@ def clause_words(clause: str) -> str:
 
 
 ADDED: dict[str, Callable[[], Mapping[str, str | Promise]]] = {}
-"""The words of kinds of sessions that packages above the lab add."""
 
 
 RULES: dict[str, str | Promise] = {
@@ -282,7 +280,6 @@ STAGE: dict[str, str | Promise] = {
 
 
 def named_clause(clause: str) -> str | Promise:
-    """A clause by its letter and number, any other by its name."""
     key = f"name {clause}"
     return next((some[key] for some in (STAGE, *(load() for load in ADDED.values())) if key in some), clause)
 

@@ -11,8 +11,6 @@ from lab.questions.goal import Goal
 
 
 class AimedPlain(Plain):
-    """Single steps, from `config` on."""
-
     def __init__(self, effects: Effects, goal: Goal, config: Config, *, fused: bool = False) -> None:
         super().__init__(effects, fused=fused)
         self.goal, self.config = goal, config
@@ -31,8 +29,6 @@ class AimedPlain(Plain):
 
 
 class AimedAtomic(Atomic):
-    """Transactions as single events, from `config` on."""
-
     def __init__(self, effects: Effects, goal: Goal, config: Config) -> None:
         super().__init__(effects)
         self.goal, self.config = goal, config

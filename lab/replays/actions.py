@@ -161,8 +161,6 @@ Action = (
 
 @dataclass(frozen=True, slots=True)
 class Narrated:
-    """An action, and its sentence."""
-
     action: Action
     text: Text
 
@@ -178,7 +176,6 @@ class Script:
 
     @property
     def harms(self) -> bool:
-        """True if it kills, freezes or drains a node, which others use, too."""
         return any(isinstance(narrated.action, Process) for narrated in self.actions)
 
     @property
@@ -188,4 +185,3 @@ class Script:
 
 
 PUBLIC, ROLLED_BACK = "public", "rolled back"
-"""The ends of a change: its index is public, or it has failed and nothing of it is left."""

@@ -69,8 +69,6 @@ class _Translation:
     """Nodes whose lease ended while they were away, since the change was submitted."""
 
     unheard: dict[str, None] = field(default_factory=dict)
-    """Nodes from which news is withheld, in order."""
-
     missed: set[str] = field(default_factory=set)
     """Those of them to which a message was lost: it does not come when their messages go on."""
 
@@ -78,7 +76,6 @@ class _Translation:
     """A node is to use an older version although it could have learnt of the newer one."""
 
     def begin(self) -> Iterator[Narrated]:
-        """The scene before a session begins: leases, and on n1 a transaction."""
         for node in NODES:
             if self.setup != FROZEN or node != "n1":
                 yield Narrated(actions.Warm(node), Text("{node} leases v{version}", {"node": node, "version": 1}))

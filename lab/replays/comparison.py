@@ -25,7 +25,6 @@ class Comparison:
     cluster: tuple[str, ...]
     ends: tuple[str, str] = ("", "")
     otherwise: tuple[str, ...] = ()
-    """Actions that came out otherwise than the model says."""
 
     @property
     def agree(self) -> bool:

@@ -17,13 +17,8 @@ class Feat:
     replay: Session | None = None
     clauses: frozenset[str] = frozenset()
     ends: str = ""
-    """How its change must end on the cluster."""
-
     step: str = ""
-    """A step that must be among those replayed."""
-
     by_operators: bool = False
-    """Only operators kill and freeze nodes."""
 
 
 def _statement(node: str, write: str) -> tuple[str, ...]:

@@ -43,7 +43,6 @@ def _end(trace: Trace) -> str:
 
 
 def _filled(trace: Trace, ends: str) -> tuple[int, int]:
-    """The steps with which the fill begins, and with which the change is at its end."""
     fill = next(at for at, step in enumerate(trace.steps) if step[0] in ("clear", "fill"))
     if ends == PUBLIC:
         return fill, max(trace.published.values())
@@ -98,7 +97,6 @@ class _Holds:
         self.is_open = False
 
     def move_to(self, version: int) -> Iterator[Narrated]:
-        """Opens one under a version, then ends the one before."""
         before, was_open = self.number, self.is_open
         self.number, self.is_open = self.number + 1, True
         values: Values = {"node": self.node, "version": version, "next": version + 2}

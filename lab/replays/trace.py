@@ -21,8 +21,6 @@ NO_ROW = "-"
 
 
 class NotReplayable(Exception):
-    """The session cannot be done on live nodes; says what in it, and why."""
-
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
         self.why = why
@@ -30,8 +28,6 @@ class NotReplayable(Exception):
 
 @dataclass(slots=True)
 class Transaction:
-    """The places of its begin and end in the trace, and its row."""
-
     number: int
     node: str
     version: int
@@ -59,7 +55,6 @@ class Trace:
 
     @property
     def reorganises(self) -> bool:
-        """True if a fill, a deletion or a purge changes pairs."""
         return any(self.changes_pairs(at) for at in range(len(self.steps)))
 
     def changes_pairs(self, at: int) -> bool:
@@ -125,7 +120,6 @@ class Trace:
                 )
 
     def pinned_before(self, version: int) -> Iterator[Narrated]:
-        """The transactions that begin before this version is published, to pin the one before."""
         for one in self.pinned:
             if one.version + 1 == version:
                 values: Values = {"node": one.node, "version": one.version}

@@ -40,7 +40,6 @@ class Lab:
     runs: dict[str, reorganisation.Run] = field(default_factory=dict)
     callers: dict[int, tuple[NodeId, TableId, str]] = field(default_factory=dict)
     routers: Routers | None = None
-    """The nodes' routers, once there was a request."""
 
     @property
     def change(self) -> Driver:
@@ -49,7 +48,6 @@ class Lab:
         return self.changes[-1]
 
     def element(self, name: str) -> tuple[TableId, Element]:
-        """An index of some table, or a moving element, by its name."""
         for table, versions in self.world.control.published.items():
             for descriptor in reversed(versions):
                 found = [index for index in descriptor.indexes if index.name == name]
@@ -134,8 +132,6 @@ def _output(lab: Lab) -> list[str]:
 
 
 class Refusal(LabError):
-    """A command that was refused, and its output until then."""
-
     def __init__(self, message: str, output: list[str]) -> None:
         super().__init__(message)
         self.output = output

@@ -82,7 +82,6 @@ def _swap(newest: Descriptor, match: re.Match[str]) -> Descriptor:
 
 
 def with_names_swapped(newest: Descriptor, one: str, other: str) -> Descriptor:
-    """The next version, in which two columns have exchanged their names; nothing is moved."""
     first, second = newest.column_named(one), newest.column_named(other)
     names = {first.id: second.name, second.id: first.name}
     return newest.next_version(columns=tuple(replace(c, name=names.get(c.id, c.name)) for c in newest.columns))

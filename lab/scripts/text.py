@@ -89,7 +89,6 @@ def key_of(descriptor: Descriptor, values: Sequence[str | None]) -> bytes:
 def assignments(
     descriptor: Descriptor, old: StoredRow, pairs: Iterable[tuple[str, str | None]]
 ) -> tuple[dict[ColumnId, bytes], bytes | None]:
-    """Encoded values of non-key columns, and the new K(r) if the key changes."""
     assigned = {}
     for name, text in pairs:
         column = _public(descriptor, name)
@@ -107,7 +106,6 @@ def _public(descriptor: Descriptor, name: str) -> Column:
 
 
 def row_text(descriptor: Descriptor, row: StoredRow) -> str:
-    """The values of a row that a user may see, as an INSERT would write them."""
     values = (value_text(column, encoded_value(descriptor, row, column.id)) for column in descriptor.public_columns)
     return f"({', '.join(values)})"
 

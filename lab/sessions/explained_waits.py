@@ -37,7 +37,6 @@ DOORS: Mapping[str, Session] = {
     "table": _behind("variant", *NODE_2_IS_AHEAD, name="drop-table", chapter="08-other-elements"),
     "type": _behind("variant", *TYPE_SERVED_TWICE, name="change-type", chapter="13-design-your-own"),
 }
-"""By the situation's name in a link."""
 
 
 def door_to(situation: str) -> Session:

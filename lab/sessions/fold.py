@@ -8,7 +8,6 @@ from lab.sessions.severity import worst
 from lab.sessions.shown import NOTHING, SessionView, Strip, TraceLine
 
 STATEMENT = 4
-"""The steps of a statement: begin, read, write, commit."""
 
 
 def folded(shown: SessionView, *, single_steps: bool) -> SessionView:

@@ -13,11 +13,9 @@ from lab.explorer.spaces.full_space import Plain
 from lab.sessions.shown import NOTHING, Offer, Text
 
 NOT_BEGUN = BEGUN - 1
-"""The phase of a transaction before its first step."""
 
 
 def offers(plain: Plain, config: Config, *, single_steps: bool) -> tuple[Offer, ...]:
-    """The offers at a state, by actor: nodes, executor, fill."""
     if single_steps:
         found = [_offer(plain, config, (step,)) for step in plain.candidates(config) if not _is_hopeless(plain, step)]
     else:

@@ -38,11 +38,7 @@ OFFICE = "office"
 TABLE = "handbook"
 EDITIONS_MAX = 8
 LOST, TOO_MANY = "lost message", "two editions"
-"""What may be broken, by the name that checks give it."""
-
 TWO_EDITIONS = "two-editions"
-"""The rule that may be left out."""
-
 START_MIN, WAIT_MIN, WAITS_MAX = 50, 5, 12
 """Where an hour is agreed: the day begins ten minutes before one, and time passes in fives."""
 
@@ -67,16 +63,12 @@ WORDS: Mapping[str, Text] = {
 
 
 class BadHandbook(BadSession):
-    """No handbook, or no sequence of them; says what would be right."""
-
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
         self.why = why
 
 
 class Impossible(ValueError):
-    """A step that cannot be taken. `why` and `rule` are for the reader."""
-
     def __init__(self, why: Text, rule: str = "") -> None:
         super().__init__(str(why))
         self.why, self.rule = why, rule
@@ -131,13 +123,10 @@ class Company:
     """Minutes after twelve at which all are to change over, each by their own watch."""
 
     fast_min: tuple[int, ...] = (0,) * len(PEOPLE)
-    """Minutes by which each person's watch is fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """`is_read`: the receiver reads one of its channels."""
-
     sender: str
     receiver: str
     by: frozenset[Channel]
@@ -215,7 +204,6 @@ def after(company: Company, day: Day, step: str) -> Day:
 
 
 def _posted(company: Company, day: Day) -> Day:
-    """The two-edition rule: users of the edition before the last block the next one."""
     behind = [person for person, edition in zip(PEOPLE, day.uses, strict=True) if edition < day.newest]
     if behind and company.keeps_two:
         values: dict[str, str | int | Text] = {
@@ -252,8 +240,6 @@ def _names(people: Sequence[str]) -> str | Text:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A shortest session in which a message is lost, or none."""
-
     company: Company
     steps: tuple[str, ...] = ()
 

@@ -21,8 +21,6 @@ class Show(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AddedKind:
-    """`show` shows a position, `setups` are its set-ups."""
-
     show: Show
     setups: tuple[Setup, ...]
 

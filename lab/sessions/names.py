@@ -138,7 +138,6 @@ class Names:
 
 
 MODEL_NAMES = Names()
-"""Those of the model itself."""
 
 
 def names_in(parameter: str) -> Names:

@@ -9,7 +9,6 @@ from lab.sessions.shown import Difference, Pair
 from storage.pairs import PairName
 
 Slot = tuple[int, bytes]
-
 StoredPairs = Mapping[Slot, bytes | None]
 """The pairs of all storages; a tombstone is None."""
 
@@ -18,8 +17,6 @@ ORDER = {"row": 0, "value": 1, "entry": 2}
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """A pair that exists now, or did at the position before."""
-
     storage: int
     key: bytes
     value: bytes | None
@@ -52,7 +49,6 @@ def sort_of(name: PairName) -> str:
 
 
 def contains(described: Descriptor, name: PairName) -> bool:
-    """True if a version contains the element of a pair, in whatever state."""
     if described.state is State.ABSENT:
         return False
     placement = next((p for p in described.placements if p.id == name.placement), None)

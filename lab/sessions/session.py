@@ -70,7 +70,6 @@ class LinkContents:
 
 
 def rules() -> str:
-    """The fingerprint of the code that replays a session."""
     return explorer.fingerprint(places=rules_of())
 
 

@@ -23,8 +23,6 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A rule that may be left out, by its id, and the harm it prevents."""
-
     id: str
     protects: Text
 

@@ -175,8 +175,6 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Rows that a query finds under a version in force, by the table and by an index."""
-
     version: int
     query: str
     by_table: tuple[str, ...]

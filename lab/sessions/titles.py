@@ -27,12 +27,10 @@ KINDS: Mapping[str, Text] = {
     FOREIGN_KEY: Text("foreign key"),
     SELF_REFERENCE: Text("foreign key of a table to itself"),
 }
-"""The kinds of elements, by the names that the explorer knows them by."""
 
 CHAPTER_ID = re.compile(r"\d\d-[a-z0-9-]{1,60}")
 
 UNNAMED = frozenset({"variant", "model"})
-"""Set-ups that run on whichever model is asked for."""
 
 
 def title_of(session: Session) -> Text:

@@ -13,7 +13,6 @@ NUMBERS = ("1", "2")
 
 
 def client(now: Situation) -> Made:
-    """A session does the next thing: begins, pins, writes, reads, commits."""
     node = now.node
     if not node.is_running:
         return None

@@ -67,7 +67,6 @@ class Situation:
 
     @property
     def users(self) -> Descriptor:
-        """The table that every run has."""
         return self.lab.world.control.newest(TableId(1))
 
     @property

@@ -240,7 +240,6 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
 
 
 def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
-    """A table with some rows, perhaps a second one, an index or a constraint, and two or three nodes."""
     nodes = NODES[: 2 + (rng.random() < 0.4)]
     age = rng.choice(("int", "int", "int not null", "int not null default 2"))
     ways = [_coordination(apart(rng), n) if Fault.UNLEASED in faults else "" for n in range(2)]

@@ -33,8 +33,6 @@ REMEMBERED_MAX = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken rule, and how it shows."""
-
     rule: str
     why: str
 

@@ -33,16 +33,12 @@ class RowWrite:
 
 @dataclass(slots=True)
 class Snapshot:
-    """The rows that an open transaction sees, and its writes."""
-
     rows: dict[TableId, Rows]
     writes: list[tuple[TableId, RowWrite]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Acknowledged rows by table, and the open transactions."""
-
     tables: dict[TableId, Rows] = field(default_factory=dict)
     opened: dict[str, Snapshot] = field(default_factory=dict)
 

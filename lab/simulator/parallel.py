@@ -9,7 +9,6 @@ from lab.simulator.seeds import Report, run_all
 from lab.simulator.simulation import Setup
 
 BATCH = 50
-"""Seeds that a process gets at once."""
 
 
 def run_parallel(seeds: range, setup: Setup, *, jobs: int, watch: Callable[[Report], bool]) -> Report:

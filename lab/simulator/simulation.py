@@ -51,7 +51,6 @@ class Simulation:
     counts: Counter[str] = field(default_factory=Counter)
     finding: Finding | None = None
     sent: dict[str, MemoryTransaction] = field(default_factory=dict)
-    """Sessions whose COMMIT was sent and not answered."""
 
     def __post_init__(self) -> None:
         self.lab.world.control.without |= self.without

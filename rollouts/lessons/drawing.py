@@ -29,15 +29,12 @@ SERVERS = ("n1", "n2")
 
 
 class _Place(NamedTuple):
-    """A row, or one of its values; the column of the row itself is ""."""
-
     table: str
     row: str
     column: str
 
 
 def cluster_of(model: Model, world: World, before: World) -> Cluster:
-    """The picture of a world, with the difference to the one before."""
     stage = model.stages[world.stage]
     newest = stage.running[-1]
     tables = _columns(model)

@@ -33,7 +33,6 @@ from rollouts.worlds.world import BACKFILL, Fault, Outcome, Step, Waits, World
 
 ROLLOUT = "rollout"
 KINDS = ("fails", "refused", "lost", "invented")
-"""The rows of a strip."""
 
 SETUP = Setup(
     ROLLOUT,
@@ -95,7 +94,6 @@ KEPT_MAX = 512
 
 @lru_cache(maxsize=KEPT_MAX)
 def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, RefusedStep | None]:
-    """The moments of these steps, start first, and the first step that cannot be taken."""
     if not names:
         return (Moment(model.start()),), None
     moments, refused = taken(model, names[:-1])

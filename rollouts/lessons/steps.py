@@ -15,7 +15,6 @@ from rollouts.worlds.search import Finding
 from rollouts.worlds.world import BACKFILL, Outcome, Step, World
 
 STATEMENTS = ("schema", "publish", "drain", "verify")
-"""Kinds of which a deploy may have several."""
 
 
 def id_of(model: Model, step: Step) -> str:

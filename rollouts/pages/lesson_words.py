@@ -18,7 +18,6 @@ SESSION: dict[str, str | Promise] = {
     "name lost": _("lost write"),
     "name invented": _("invented value"),
 }
-"""The words of a session on the stage."""
 
 WORDS = StageWords(
     (_("Rows"), _("What users gave last")),

@@ -8,7 +8,6 @@ import zlib
 from rollouts.file import SCHEMA_LAB
 
 TEXT_MAX, LINK_MAX = 20_000, 6_000
-"""Characters of a file, and of the link that carries one."""
 
 
 class BadLink(ValueError):

@@ -23,7 +23,6 @@ from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
 from rollouts.words import pgroll_of
 
 FIRST = "split"
-"""The textbook's backfill, which loses data."""
 
 
 @require_GET

@@ -23,7 +23,6 @@ from rollouts.worlds.model import Model
 
 Body = Mapping[str, Any]
 Pairs = dict[str, str]
-"""The expressions that a statement puts into columns, as texts."""
 
 
 class NoMerge(ValueError):

@@ -26,8 +26,6 @@ from rollouts.statements.tables import (
 from rollouts.statements.values import Value, cast
 
 DATA = ("insert_stmt", "update_stmt", "delete_stmt")
-"""Statements about rows, as the parser names them."""
-
 Definition = Callable[[Schema, Contents], tuple[Schema, Contents]]
 
 

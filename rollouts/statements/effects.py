@@ -26,13 +26,10 @@ from rollouts.statements.values import Value, cast
 
 Parameters = Mapping[str, Value]
 Answer = tuple[tuple[tuple[str, Value], ...], ...]
-"""Rows as they come back: pairs of a column's name and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Rows returned, rows written, locks taken, and the number of rows met."""
-
     answer: Answer = ()
     writes: tuple[Write, ...] = ()
     locks: frozenset[Lock] = frozenset()
@@ -62,8 +59,6 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query(Statement):
-    """`locks`: it has a locking clause."""
-
     locks: bool = False
 
 

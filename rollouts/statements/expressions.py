@@ -161,7 +161,6 @@ class Compiler:
         return self._uses(node)[0] if is_plain else frozenset()
 
     def _uses(self, node: Any) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
-        """The names that are compared with `=`, and those used otherwise."""
         kind = node.WhichOneof("node")
         if kind == "bool_expr":
             parts = [self._uses(one) for one in node.bool_expr.args]

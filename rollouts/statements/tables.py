@@ -12,8 +12,6 @@ Identity = tuple[Value, ...]
 Values = tuple[Value, ...]
 Rows = Mapping[Identity, Values]
 Contents = Mapping[str, Rows]
-"""The rows of each table, by its name."""
-
 Write = tuple[str, Identity, Values | None]
 """A row that a statement wrote; without values it is deleted."""
 

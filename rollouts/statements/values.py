@@ -33,7 +33,6 @@ class Type:
 
 
 def text_of(value: Value) -> str:
-    """The value as PostgreSQL writes it."""
     match value:
         case bool():
             return "true" if value else "false"

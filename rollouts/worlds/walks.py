@@ -21,13 +21,8 @@ from rollouts.statements.tables import Column, Schema, Table, hidden
 from rollouts.worlds.world import Stage
 
 Catalog = Mapping[int, Descriptor]
-"""The tables as the planner knows them, by their ids."""
-
 ACTIVE = (State.WRITE_ONLY, State.PUBLIC)
-"""States in which a constraint is kept."""
-
 KINDS = {StepKind.PUBLISH: "publish", StepKind.DRAIN: "drain", StepKind.VERIFY: "verify"}
-"""The steps of a plan that statements can meet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,6 @@ INTEGER_KEYS, OTHER_KEYS = (1, 2), (101, 102)
 TEXT_KEYS = ("k-one", "k-two")
 BACKFILL = -1
 ALL = "all rows"
-"""What a backfill without the key works on."""
-
 RowsOf = tuple[str, tuple[tuple[Identity, Values], ...]]
 Rows = tuple[RowsOf, ...]
 Environment = tuple[tuple[str, Value], ...]
@@ -90,16 +88,12 @@ class Step(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A finding: its kind, the SQLSTATE or name, and the facts."""
-
     kind: str
     about: str
     values: tuple[tuple[str, Any], ...]
 
 
 class Waits(NamedTuple):
-    """Another transaction holds these locks."""
-
     locks: frozenset[Lock]
 
 

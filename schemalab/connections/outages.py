@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 
 
 def lost_service(record: logging.LogRecord) -> tuple[str, BaseException] | None:
-    """The lost service behind a record, and the exception that shows it."""
     for error in _exceptions(record):
         for kind in type(error).__mro__:
             service = LOST_BY_CLASS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
@@ -53,8 +52,6 @@ def _exceptions(record: logging.LogRecord) -> Iterator[BaseException]:
 
 
 class Outage:
-    """One service as this process sees it. `answers()` asks it."""
-
     def __init__(self, service: str, answers: Callable[[], bool], settled_s: float = SETTLED_S) -> None:
         self._service, self._answers, self._settled_s = service, answers, settled_s
         self.forget()

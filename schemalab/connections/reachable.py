@@ -83,7 +83,6 @@ def _setting(connection: psycopg.Connection[Any], name: str) -> int:
 
 
 def check_layout(url: str) -> None:
-    """Rows lie where the settings of the first start put them."""
     with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection, connection.cursor() as cursor:
         mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
     if mistake:

@@ -68,7 +68,6 @@ class Locations:
 
 
 def locations_of(home: Path) -> Locations:
-    """Computes the paths; creates nothing."""
     home = home.resolve()
     as_root = os.geteuid() == 0
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:12]

@@ -96,7 +96,6 @@ def bin_folder(locations: Locations) -> Path:
 
 
 def prepare(locations: Locations) -> None:
-    """Creates the database cluster, if missing, after `prepare_folders`."""
     if locations.drop_to:
         _copy_binaries(locations)
     if not is_prepared(locations):

@@ -54,7 +54,6 @@ class Pages(ASGIHandler):
 
     @contextlib.contextmanager
     def _thread(self) -> Iterator[Executor]:
-        """The threads for one more request; called in the event loop."""
         if self._busy == KEPT:
             yield self._others
             return

@@ -15,8 +15,6 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class BodyRefused(Exception):
-    """The body is too long, or takes too long."""
-
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
@@ -46,7 +44,6 @@ class Body:
             raise self._too_long()
 
     async def taken_in(self) -> Receive:
-        """Reads it; returns a `receive` that hands it over."""
         messages: list[Message] = []
         try:
             async with asyncio.timeout(BODY_S_MAX):

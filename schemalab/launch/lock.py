@@ -15,7 +15,6 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def hold(home: Path) -> Iterator[None]:
-    """Holds the home; the refusal names the holder."""
     with (home / LOCK_FILE).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -28,7 +28,6 @@ class Plan:
     with_demo: bool
     is_behind_proxy: bool = False
     memory_mb: Mapping[str, int] = field(default_factory=dict)
-    """The most that each kind of process may have."""
 
     @property
     def address(self) -> str:

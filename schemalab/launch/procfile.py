@@ -17,6 +17,5 @@ def read_procfile(text: str) -> dict[str, str]:
 
 
 def command_line(command: str, values: Mapping[str, str]) -> tuple[str, ...]:
-    """Arguments with variables filled in and programs of the virtual environment found."""
     program, *arguments = (Template(word).substitute(values) for word in shlex.split(command))
     return (*PROGRAMS.get(program, (program,)), *arguments)

@@ -42,8 +42,6 @@ OF_REQUESTS = {
 
 
 class Cluster(Collector):
-    """All families of `names.METRICS`, read on request."""
-
     def collect(self) -> Iterator[Family]:
         nodes = dict(Node.objects.order_by("name").values_list("name", "state"))
         yield from _of_nodes(nodes)

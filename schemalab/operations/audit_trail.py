@@ -116,7 +116,6 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def acts(wanted: ActFilter, reader: Any, most: int) -> list[Act]:
-    """The newest acts before a place, at most `most`."""
     found = [*_of_story(wanted)[:most], *_entries(wanted, reader)[:most]]
     return sorted((_act(one) for one in found), key=lambda act: act.place, reverse=True)[:most]
 

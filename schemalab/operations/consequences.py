@@ -116,7 +116,6 @@ def of_process(command: str, name: str, kind: str) -> Consequences:
 
 
 def _without(kind: str) -> tuple[str, str]:
-    """Work that waits while the process is away, and why nothing breaks."""
     store = _("All that a change needs is in the database: whoever goes on begins where it stopped.")
     match kind:
         case "redis":

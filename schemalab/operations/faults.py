@@ -35,7 +35,6 @@ from schemalab.supervisor.process_control import (
 from schemalab.supervisor.refusals import fitting, why_not, why_not_from_page
 
 TRAFFIC = "traffic"
-"""The application name of traffic's clients."""
 DONE_BY = {"drain": drain_node, "undrain": undrain_node}
 
 

@@ -25,7 +25,6 @@ BETWEEN = timedelta(seconds=30)
 """From the end of one load of the demo to the next one's beginning."""
 COOKIE_S = 365 * 24 * 3600
 INDEXED = ("dest", "origin", "carrier", "tailnum")
-"""Columns of the demo's table that a newcomer may index, one after another."""
 KILLED = "n2"
 MINUTES = 40
 """Traffic that a newcomer starts lasts longer than the tutorial."""
@@ -33,7 +32,6 @@ MINUTES = 40
 
 @require_POST
 def show(request: HttpRequest) -> HttpResponse:
-    """Puts the card away, or brings it back (`again`)."""
     if not request.user.is_authenticated:
         return redirect("sign-in")
     answer = redirect("cluster")

@@ -75,7 +75,6 @@ def _see() -> LeaseContext:
 
 
 def _row(lease: LeaseOn, seen: LeaseContext) -> Json:
-    """A lease with its node, the changes that wait for it, and whether it is the last they wait for."""
     node, changes = seen.nodes[lease.node], seen.changes.get(key(lease), ())
     return selectors.lease_json(lease) | {
         "is_in_the_way": is_in_the_way(lease.version, newest=lease.newest),

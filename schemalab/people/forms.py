@@ -22,8 +22,6 @@ old_password = PasswordChangeForm.base_fields["old_password"]
 
 
 class OldPassword(forms.Form):
-    """The old password, if there is one, checked by `fits`."""
-
     def ask(self, user: User, address: str, fits: Callable[[str], bool] | None) -> None:
         self.user, self.address, self.fits = user, address, fits
         if fits is not None:

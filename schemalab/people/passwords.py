@@ -19,8 +19,6 @@ TOO_SOON = "too_soon"
 
 
 class SlowedBackend(ModelBackend):
-    """Refuses a password that comes too soon after wrong ones."""
-
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **more: Any
     ) -> AbstractBaseUser | None:

@@ -21,8 +21,6 @@ Say = Callable[[str, str], None]
 
 
 class Report(Protocol):
-    """Appends to the story: kind of event, process, further facts."""
-
     def __call__(self, kind: str, process: str, /, **facts: str) -> None: ...
 
 

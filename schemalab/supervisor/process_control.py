@@ -96,7 +96,6 @@ class KnownProcesses:
                 self._changed.notify_all()
 
     def _read_once(self) -> tuple[list[dict[str, Any]], float, bool]:
-        """The processes, how many seconds they are valid, and whether the supervisor is away."""
         try:
             return processes(seconds_max=ANSWER_S_OF_A_PAGE), SHARED_S, False
         except TimeoutError:

@@ -73,8 +73,6 @@ def signals_to_stop() -> list[signal.Signals]:
 
 
 class Cluster:
-    """The processes of one run. `run()` returns when all have ended."""
-
     def __init__(
         self, plan: Plan, terminal: Terminal, *, announce: Callable[[float], Awaitable[None]], is_verbose: bool = False
     ) -> None:

@@ -32,8 +32,6 @@ def silence_s_max(lease_s: float) -> float:
 
 @dataclass(slots=True)
 class Watched:
-    """One run of a process: its last answer, and whether it ever answered."""
-
     process: Supervised
     question: Question | None
     memory_mb: int | None
@@ -43,7 +41,6 @@ class Watched:
     asking: "asyncio.Task[bool] | None" = None
 
     def begin(self, now: float) -> None:
-        """A new run begins, or an excuse ends."""
         if self.pid != self.process.pid:
             self.has_answered = False
         self.pid, self.heard_at = self.process.pid, now

@@ -40,7 +40,6 @@ class Effects(Reorganisation):
     # The contents before anything happened
 
     def first_contents(self) -> list[int]:
-        """The contents a search starts from: every set of rows before the change begins."""
         found = [self.empty()]
         if self.model.pair:
             return found
@@ -75,14 +74,12 @@ class Effects(Reorganisation):
         return contents
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
-        """The arguments with which `given` makes these contents."""
         values = {encoded(value): value for value in (0, *numbers_of(self.model))} | {NOT_NAMED: NO_VALUE}
         return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
 
     # Statements
 
     def choices(self, contents: int, schema: Schema) -> list[tuple[Statement, Effect]]:
-        """The statements that a version accepts on these contents, with their effects."""
         key = contents, self.alike(schema)
         found = self._choices.get(key)
         if found is None:

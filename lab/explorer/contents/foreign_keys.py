@@ -178,7 +178,6 @@ class LinkedEffects(Effects):
                 yield Fault("lost write", parent.version, why)
 
     def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
-        """The faults under both tables' versions in force: each relies on its own descriptor."""
         pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
         children, parents = ([self.program.descriptors[place] for place in places] for places in in_force)
         found: dict[str, Fault] = {}

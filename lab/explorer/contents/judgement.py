@@ -45,7 +45,6 @@ class Judgement(NumberedContents):
         self._alike_schemas: dict[Schema, Schema] = {}
 
     def name_of(self, key: bytes) -> PairName:
-        """The element that a pair's key belongs to."""
         found = self._names.get(key)
         if found is None:
             found = self._names[key] = name_of(self.table_of(key), key)
@@ -62,7 +61,6 @@ class Judgement(NumberedContents):
         return found
 
     def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
-        """The faults of these contents under versions that are in force together."""
         key = contents, in_force, ended
         found = self._faults.get(key)
         if found is None:

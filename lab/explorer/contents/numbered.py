@@ -90,8 +90,6 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One property broken: a clause, or "lost write", or "two versions"; under which version, and how."""
-
     clause: str
     version: int
     why: str  # a `Sentence`
@@ -139,7 +137,6 @@ class NumberedContents:
         )
 
     def snapshot(self, contents: int) -> Snapshot:
-        """Read-only."""
         found = self._snapshots.get(contents)
         if found is None:
             found = self._snapshots[contents] = self.snapshot_of(self.known[contents].storages())
@@ -149,7 +146,6 @@ class NumberedContents:
         return Snapshot(storages, takes_tombstones=self.takes_tombstones)
 
     def differing(self, before: int, after: int) -> int:
-        """The slots in which two contents differ."""
         if before == after:
             return 0
         pairs, others = self.known[before].pairs, self.known[after].pairs

@@ -28,7 +28,6 @@ class Reorganisation(Judgement):
     # The fill
 
     def read_range(self, contents: int, schema: int, number: int) -> int:
-        """The number of the chunk that a fill will put for the rows of range `number`, read now."""
         key = contents, schema, number
         if key not in self._reads:
             self._reads[key] = self.chunk(self._fill_ops(contents, self.program.descriptors[schema], number))
@@ -122,7 +121,6 @@ class Reorganisation(Judgement):
         return self._remove(contents, lambda key, _: self._part_of(key) in stop.parts)
 
     def remove_storages(self, contents: int) -> Effect:
-        """Drops the storages that the new placement lacks, with their contents."""
         _, left = self.model.storage_counts
         before = self.known[contents]
         storages = before.storages()

@@ -24,7 +24,6 @@ _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
 
 
 def demands_made(model: Model, table: Descriptor, change: Change) -> list[Demand]:
-    """The demands of a change under this version, but for the rule left out."""
     return [one for one in demands(table, [change]) if not model.lacks(_LEAVES_OUT[one.wants_row])]
 
 

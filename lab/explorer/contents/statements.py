@@ -31,7 +31,6 @@ def row_of(statement: Statement) -> Row:
 
 
 def row_text(row: Sequence[object]) -> Text:
-    """The row of a statement in words: "row 1", "parent 2"."""
     return Text("parent {parent}", {"parent": str(row[1])}) if len(row) > 1 else Text("row {row}", {"row": str(row[0])})
 
 
@@ -51,7 +50,6 @@ def rows_of_range(model: Model, number: int) -> range:
 
 
 def statements_of(model: Model) -> Iterator[Statement]:
-    """Every statement; which of them a version accepts depends on the contents."""
     nulls = model.nulls or Kind.CONSTRAINT in model.kinds
     values = (0, *numbers_of(model)) if nulls else numbers_of(model)
     for row in range(1, model.rows + 1):

@@ -131,7 +131,6 @@ class _Whole(Pen):
         return frozenset(at for at in arriving if self.model.walkers[at].is_filled and before[at] is State.WRITE_ONLY)
 
     def _arriving(self, before: Stage, after: Stage) -> frozenset[int]:
-        """Elements that become public: they are filled, or verified, first."""
         stages = zip(self.model.walkers, self.model.stages[0], before, after, strict=True)
         return frozenset(
             at

@@ -57,5 +57,4 @@ class _InOrder(Pen):
 
     @property
     def _filled(self) -> frozenset[int]:
-        """Elements that were not public at first and are made of existing rows."""
         return frozenset(place for place in self._new if self._kinds[place].is_filled)

@@ -29,7 +29,6 @@ Schema = tuple[int, ...]
 """The descriptor of each table that a transaction sees, by its place in `Program.descriptors`."""
 
 StepsBack = Callable[[int], Sequence[Step]]
-"""The steps that lead back when so many versions are published."""
 
 
 class Do(Enum):
@@ -104,7 +103,6 @@ class Stop:
 
     @property
     def next_schema(self) -> Schema:
-        """The newest version of each table after this publish."""
         places = zip(self.published, self.tables, strict=True)
         return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
 
@@ -149,7 +147,6 @@ def _steps_back(model: Model, plan: Plan, published: int) -> Sequence[Step]:
 
 
 def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
-    """A plan of the model's elements, with the steps back from each cancel or failed verification."""
     stops = _Stops(model)
     published, exits = 0, []
     for number, step in enumerate(plan.forward):
@@ -245,7 +242,6 @@ class _Stops:
             self.stops[at] = replace(self.stops[at], otherwise=at)
 
     def remove_storage(self) -> None:
-        """Removes the storage that no placement has, once."""
         before, after = self.model.storage_counts
         if before > after and all(stop.do is not Do.REMOVE for stop in self.stops):
             self.add(Do.REMOVE)

@@ -58,8 +58,6 @@ OWN_LINK = Constraint(
     index=PRIMARY,
 )  # fmt: skip
 BOTH_ENDS = (OWN_LINK, OWN_LINK.mirrored(TABLE))
-"""A foreign key of the table to itself, as its descriptor bears it."""
-
 CHILD, PARENT = 0, 1
 """The tables of a foreign key, by their place in a stage."""
 
@@ -95,7 +93,6 @@ TYPES = {"narrow": (SqlType.SMALLINT, None), "bounded": (SqlType.BIGINT, SqlType
 
 
 def numbers_of(model: Model) -> tuple[int, ...]:
-    """The values that statements put into the column a."""
     return (1, BEYOND) if model.widths else tuple(range(1, model.values + 1))
 
 
@@ -113,7 +110,6 @@ def has_room(column: Column, number: int) -> bool:
 
 
 NOTHING: frozenset[int] = frozenset()
-"""No element is being filled."""
 
 
 def elements_of(model: Model) -> tuple[Element, ...]:
@@ -144,7 +140,6 @@ def _element(model: Model, kind: Kind, number: int) -> Element:
 def tables_of(
     model: Model, stage: Stage, versions: Sequence[int], *, filling: frozenset[int] = NOTHING
 ) -> tuple[Descriptor, ...]:
-    """Each table in its version, the elements in the states of `stage`."""
     how, how_of_parent = model.coordinations
     if not model.foreign_key:
         return (replace(descriptor(model, stage, versions[0], filling=filling), coordination=how),)
@@ -163,7 +158,6 @@ def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
 
 
 def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int] = NOTHING) -> Descriptor:
-    """Version `version` of the table: elements in the states of `stage`, those of `filling` being filled."""
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
     columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements, version))
     indexes = tuple(_indexes(model, [part for part in elements if part.kind.is_index], ID if model.apart else A))
@@ -288,7 +282,6 @@ def _function(model: Model) -> str:
 
 
 def refuses(described: Descriptor, row: StoredRow) -> bool:
-    """True if a constraint of this version, moving or public, refuses the row."""
     return bool(constraint_violations(described, row))
 
 

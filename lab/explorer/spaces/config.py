@@ -49,8 +49,6 @@ class Transaction(NamedTuple):
 
 
 class Node(NamedTuple):
-    """The newest version it has of each table, and its transaction."""
-
     held: tuple[NodeLease, ...]
     transaction: Transaction | None = None
 
@@ -76,7 +74,6 @@ class Impossible(ValueError):
 
 
 def step_id(step: Step) -> str:
-    """The name of a step, the same in every run."""
     words = (word for part in step for word in (part if isinstance(part, tuple) else (part,)))
     return ".".join(str(word) for word in words)
 

@@ -18,8 +18,6 @@ TODO: Range = (False, UNREAD, NONE)
 DONE: Range = (True, SPENT, NONE)
 
 Step = tuple[object, ...]
-"""One event, as words and numbers."""
-
 FillStep = tuple[Step, Ranges, int, int, int]
 """Label, ranges, contents and crashes left after it, and what was seen."""
 

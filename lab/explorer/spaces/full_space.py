@@ -64,7 +64,6 @@ class Plain(Hindrances):
         return [begun._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, config: Config) -> Iterator[tuple[Step, Config, int]]:
-        """Each possible event, the state after it, and the bits of `Occurrence`."""
         for step in self.candidates(config):
             if not self.hindrance(config, step):
                 after, seen = self.after(config, step)
@@ -222,7 +221,6 @@ class Plain(Hindrances):
         return found or self.too_many_versions(config)
 
     def in_force(self, config: Config, at: int) -> tuple[int, ...]:
-        """The places (in `Program.descriptors`) of a table's versions in force, oldest first."""
         table = self.stops[config.stop].tables[at]
         if self.model.fence and self.model.by_leases_alone:
             return table.in_force
@@ -234,7 +232,6 @@ class Plain(Hindrances):
         return tuple(table.schemas[version] for version in sorted({table.newest} | leased))
 
     def too_many_versions(self, config: Config) -> tuple[Fault, ...]:
-        """The leases that break the limit of two versions, unless the model allows more."""
         stop = self.stops[config.stop]
         if self.model.versions > 2:
             return ()
@@ -251,7 +248,6 @@ def _over(held: tuple[NodeLease, ...]) -> tuple[NodeLease, ...]:
 
 
 def _unseen(nodes: tuple[Node, ...], written: int) -> tuple[Node, ...]:
-    """Open transactions do not see these slots, which a reorganisation wrote."""
     if not written:
         return nodes
     return tuple(

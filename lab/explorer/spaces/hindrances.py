@@ -180,7 +180,6 @@ class Hindrances:
         return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
 
     def has_leases(self, stop: Stop, at: int, version: int) -> bool:
-        """True if the version is leased; without leases it is only loaded."""
         return self.effects.program.descriptor(stop, version, at).coordination.has_leases
 
     def table_at(self, which: Sequence[object]) -> int:

@@ -82,7 +82,6 @@ class Atomic:
         return [first._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, world: World) -> Iterator[tuple[Step, World, int]]:
-        """Each event that is possible, the world after it, and the bits of `Occurrence`."""
         stop, contents, versions, ranges, crashes, operations = world
         if operations:
             left = operations_left(operations)
@@ -145,7 +144,6 @@ class Atomic:
 
 
 def seen_of(stop: Stop, used: Use) -> int:
-    """The bits of `Occurrence` for a transaction that uses these versions."""
     behind = [version < table.newest for version, table in zip(used, stop.tables, strict=True)]
     if not any(behind):
         return Occurrence.NOTHING

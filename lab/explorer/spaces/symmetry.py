@@ -18,8 +18,6 @@ Renaming = Mapping[bytes, bytes]
 """Encoded rows and values, by their names before."""
 
 UNCHANGED = 0
-"""The renaming that changes nothing comes first."""
-
 NAME_BYTES = len(row_key_of(1))
 
 

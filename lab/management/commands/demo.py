@@ -37,8 +37,6 @@ WHO = "demo"
 
 @dataclass(frozen=True, slots=True)
 class DemoTable:
-    """Its statement, its file, and the types that differ from those in the file."""
-
     name: str
     statement: str
     file: str
@@ -129,7 +127,6 @@ class Command(BaseCommand):
         return True
 
     def _job(self, table_id: int, path: str) -> LoadJob:
-        """The table's load; one that failed in an earlier run begins anew."""
         job = LoadJob.objects.filter(table_id=table_id, path=path).order_by("-id").first()
         if job is None:
             return LoadJob.objects.create(table_id=table_id, path=path)
@@ -163,7 +160,6 @@ class Command(BaseCommand):
 
 
 def parquet_of(table: DemoTable) -> Path:
-    """The table's rows as a Parquet file in the cluster's home, made once."""
     path = Path(settings.HOME) / "demo" / f"{table.name}.parquet"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -123,7 +123,6 @@ class Command(LabCommand):
             self.stdout.write(f"{variant.name:40} {expected:14} {variant.model.title}")
 
     def _table(self, budget: Budget) -> None:
-        """Explores all anew: the page is compared with this."""
         answers = []
         with _interrupts() as interrupts:
             for number, variant in enumerate(all_variants().values(), 1):

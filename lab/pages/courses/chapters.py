@@ -21,7 +21,6 @@ def text(book: Book, key: str) -> str:
 
 
 def described(book: Book, rows: Tasks) -> dict[str, Any]:
-    """A chapter with what a learner, whose `rows` of it these are, has done."""
     assert book.chapter is not None, book.folder
     done, tasks = done_of(book.chapter, rows)
     lede = text(book, LEDE)

@@ -155,7 +155,6 @@ def answers_csv(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Open or close the course, show or hide its answers, remove a member."""
     mine = _course(request, pk)
     match request.POST.get("do"):
         case "open" | "close" as what:
@@ -176,7 +175,6 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def public_link(request: HttpRequest, path: str) -> str:
-    """The address of a path as others reach this site."""
     return f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
 
 

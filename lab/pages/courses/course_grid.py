@@ -108,7 +108,6 @@ def counted(book: Book, one: Counted, *, shows_right: bool) -> dict[str, Any]:
 
 
 def _answer_words(book: Book, screen: Screen, answer: str) -> str:
-    """An answer as the task's form words it; hours and orders speak for themselves."""
     match screen.task:
         case Predict(form=Form.CHOICE | Form.MATCH):
             return text(book, f"{screen.id}.choice {answer}")
@@ -120,7 +119,6 @@ def _answer_words(book: Book, screen: Screen, answer: str) -> str:
 
 
 def who(member: Membership) -> str:
-    """A learner's name, or their number where there is none."""
     return selectors.name_of(member) or _("Learner {number}").format(number=member.number)
 
 

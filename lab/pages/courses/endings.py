@@ -70,7 +70,6 @@ def _worded(book: Book, screen: Screen, task: Predict, answer: Mapping[str, Any]
 @never_cache
 @require_GET
 def course_done(request: HttpRequest) -> HttpResponse:
-    """All that a learner has built, broken and proved, chapter by chapter: a page to keep or to print."""
     everything = selectors.progress_everywhere(learner_of(request))
     chapters = [_done(book, everything[book.folder]) for book in teachable() if book.folder in everything]
     listed = [described(book, everything.get(book.folder, {})) for book in teachable()]

@@ -85,7 +85,6 @@ def picture_of(book: Book, chapter: Chapter) -> str:
 
 
 def sources_of(chapter: Chapter) -> Sources:
-    """The sources of a chapter and all its screens, each once."""
     every = (chapter.sources, *(screen.sources for screen in chapter.screens))
     return Sources(
         rules=tuple(dict.fromkeys(one for of in every for one in of.rules)),

@@ -46,7 +46,6 @@ def pace_here(request: HttpRequest) -> JsonResponse:
 
 @require_POST
 def set_pace(request: HttpRequest, pk: int) -> HttpResponse:
-    """Begin at a chapter, move on, go back, or let everybody go on by themselves."""
     mine = _course(request, pk)
     chapters = [book.chapter for book in chapters_of(mine) if book.chapter is not None and book.chapter.screens]
     pace = services.pace_of(mine)
@@ -71,7 +70,6 @@ def set_pace(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def projector(request: HttpRequest, pk: int) -> HttpResponse:
-    """The question and the stage for the whole room, with what the class has answered so far."""
     mine = _course(request, pk)
     place = _paced(mine)
     if place is None:
@@ -107,7 +105,6 @@ def projector(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def projector_counts(request: HttpRequest, pk: int) -> HttpResponse:
-    """The counts of the projector's page alone, which polls them."""
     mine = _course(request, pk)
     place = _paced(mine)
     if place is None:

@@ -37,8 +37,6 @@ class TaskState:
     game: Game | None = None
     question: Question | None = None
     played: Played | None = None
-    """A run that answers, where the stage has none to play."""
-
     stage: Start | None = None
     at: int | None = None
     item: str = ""
@@ -115,7 +113,6 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> TaskStat
 
 
 def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None) -> Start | None:
-    """The session of a solution that was asked for after the last answer."""
     if screen.start is None or progress is None or progress.shown_at is None:
         return None
     if attempt is not None and attempt.at > progress.shown_at:
@@ -135,7 +132,6 @@ def _shared(solution: Start, start: Start | None) -> int:
 
 
 def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Question | None:
-    """The search that the address names, if this learner asked it."""
     pk = whole_number(request.GET.get("asked", ""), digits_max=18)
     if not isinstance(screen.task, Design) or pk is None:
         return None

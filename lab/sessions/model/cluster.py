@@ -88,7 +88,6 @@ class Drawing:
         )
 
     def probes(self) -> tuple[Probe, ...]:
-        """The rows that queries for each value find under each version in force."""
         nulls = any(statement[2] == 0 and statement[0] == "insert" for statement in self.effects.statements)
         values = range(0 if nulls else 1, self.model.values + 1)
         held = self.effects.known[self.config.contents].storages()

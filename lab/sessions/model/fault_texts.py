@@ -90,7 +90,6 @@ TEXTS: Mapping[str, Text] = {
         "request {number} has acknowledged row {row} with {right}, and it is read as {read}"
     ),
 }
-"""The text of each fault by its template. The values have the same names."""
 
 TOMBSTONE = "a tombstone is left in {where} although the change has ended"
 OF_ROW, OF_INDEX = (

@@ -76,8 +76,7 @@ class Lines:
         if not self.model.refers_to_itself:
             self.blocks[0].append("# What the model calls 1 and 2 as values are 11 and 12 here.")
         self.tables = IDS if self.model.foreign_key else IDS[:1]
-        self.read: list[tuple[int, int]] = []
-        """The ranges, and attempts at them, that have been read and not put, the oldest first."""
+        self.read: list[tuple[int, int]] = []  # ranges and attempts that have been read and not put, oldest first
         for line in _prologue(self.model):
             self._do(line)
         for name in plain.names:
@@ -88,7 +87,6 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """The recorded script, with the clauses at its end."""
         return golden.recorded([*self.blocks, [f"check {self._name(table)} accepted" for table in self.tables]])
 
     def take(self, step: Step, words: str = "") -> None:

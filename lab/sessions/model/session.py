@@ -33,8 +33,6 @@ MACHINES_MAX = 32
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """A state of the model's world, and the steps that were taken from it."""
-
     config: Config
     faults: tuple[Fault, ...]
     newest: int
@@ -46,16 +44,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakenStep:
-    """A step that was taken, and the position after it."""
-
     step: Step
     after: Position
     line: TraceLine
 
 
 class Machine:
-    """A model with its first rows, and all positions that sessions have come to."""
-
     def __init__(self, model: Model, rows: Sequence[str | int]) -> None:
         self.plain = Plain(effects_of(model))
         self.model, self.narrator, self.sentences = model, narrator_of(self.plain), Sentences(self.plain)
@@ -74,7 +68,6 @@ class Machine:
             return self.follow(steps)
 
     def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], RefusedStep | None]:
-        """The positions, the first included, as far as the steps can be taken."""
         if len(self.positions) > POSITIONS_MAX:
             self.positions.clear()
         position = self.at(self.first)

@@ -17,7 +17,6 @@ from lab.sessions.shown import Text
 FENCE, TWO_VERSIONS = "fence", "two-versions"
 CHAPTER = "chapter"
 NAMES = "names"
-"""The parameter with the names of a model's things (`lab.sessions.names`)."""
 
 PROTECTS: Mapping[str, Text] = {
     FENCE: Text("T2: a store accepts no transaction of a version that is older than the fence"),
@@ -283,7 +282,6 @@ MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
     "variant": _variant,
     "model": _own,
 }
-"""The model of each set-up, from the values of its parameters."""
 
 
 def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ...]]:

@@ -139,7 +139,6 @@ TEXTS: Mapping[str, Text] = {
     "{first}; {rest}": Text("{first}; {rest}"),
     "{line} ({times} times)": Text("{line}, {times} times"),
 }
-"""The text of each sentence that a palette can lead to, by its template. The values have the same names."""
 
 CANNOT: Mapping[str, Text] = {
     "cannot lease {table}: {why}": Text("{node} gets no lease: {why}"),
@@ -147,7 +146,6 @@ CANNOT: Mapping[str, Text] = {
     "cannot renew: {why}": Text("{node} cannot renew its lease: {why}"),
     "cannot release: {why}": Text("{node} cannot give its lease back: {why}"),
 }
-"""Acts that a node reports as impossible."""
 WRITTEN = "  {pair}"
 """A pair that a statement wrote, below the line of the statement."""
 ROW, VALUE = Text("row {row}"), Text("{value} of row {row}")

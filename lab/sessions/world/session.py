@@ -34,8 +34,6 @@ LOST = "lost write"
 
 
 class Copies:
-    """Clusters as bytes that refer to descriptors and plans, which never change."""
-
     def __init__(self) -> None:
         self.shared: list[object] = []
         self.places: dict[object, int] = {}
@@ -73,14 +71,11 @@ def _shared(place: int) -> object:
 
 @dataclass(eq=False)
 class Position:
-    """A cluster, and the step that led to it."""
-
     frozen: bytes
     line: TraceLine | None
     faults: tuple[Fault, ...]
     newest: int
     severities: tuple[Severity, ...]
-
     tried: dict[str, Offer] = field(default_factory=dict)
     """Lines of the palette that were tried here, by their text."""
 
@@ -94,8 +89,6 @@ class Position:
 
 
 class Machine:
-    """All positions that sessions have come to, the latest stored."""
-
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.positions: OrderedDict[tuple[str, ...], Position] = OrderedDict()
@@ -103,7 +96,6 @@ class Machine:
     def follow(
         self, setup: str, left_out: frozenset[str], steps: Sequence[str]
     ) -> tuple[list[Position], RefusedStep | None]:
-        """The positions, the first included, as far as the steps can be taken."""
         key: tuple[str, ...] = (setup, *sorted(left_out), "")
         position = self.positions.get(key) or self._keep(key, self._first(setup, left_out))
         found = [position]

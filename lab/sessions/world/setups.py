@@ -30,8 +30,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scenery:
-    """The lines before a session of a set-up begins, and its palette."""
-
     prologue: tuple[str, ...]
     palette: tuple[Line, ...]
 

@@ -37,7 +37,6 @@ MEMORY_OF = {
     "spark": "SPARK",
     "node": "NODE",
 }
-"""By the kind of process, the setting that limits its memory."""
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 TROUBLE = (AlreadyRunning, NoJava, room.NoRoom, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
 
@@ -97,7 +96,6 @@ def open_to_the_room() -> str:
 
 
 def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
-    """The plan; choices of an earlier run do not count."""
     values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
     if with_demo:
         values.setdefault("LEASE_S", DEMO_LEASE_S)
