@@ -19,7 +19,7 @@ from catalog.elements import FOREIGN_KEY, Coordination, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
 from catalog.text.message import Text, Values, listed
-from lab.explorer.rules_left_out import WORDS, Broken
+from lab.explorer.rules_left_out import Broken
 from storage.buckets import STORAGES_MAX
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12
@@ -248,7 +248,7 @@ class Model:
 
     @property
     def title(self) -> str:
-        left_out = "".join(f"; {WORDS[b]}" for b in Broken if b in self.broken)
+        left_out = "".join(f"; {b.words}" for b in Broken if b in self.broken)
         how = "" if self.by_leases_alone else f"; coordination {self.coordination}"
         storages = f"; storages {self.storages}" if self.storages else ""
         return f"{self.kind_name}: {self.stage_names}{storages}{how}{left_out}"

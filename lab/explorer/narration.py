@@ -406,37 +406,33 @@ def _tables_text(use: Use, tables: Sequence[int]) -> Text:
     return joined([Text("{version}", {"version": f"{NAMES[at]}@{use[at]}"}) for at in tables])
 
 
+DOES = {
+    DELETE: (Text("deletes {row}"), Text("delete {row}")),
+    MOVE: (Text("changes the key of {row} to {key}"), Text("change the key of {row} to {key}")),
+    INSERT_PARENT: (Text("inserts {row}"), Text("insert {row}")),
+    INSERT: (Text("inserts {row} with {value}"), Text("insert {row} with {value}")),
+    UPDATE: (Text("updates {row} to {value}"), Text("update {row} to {value}")),
+}
+"""A client's request, as a sentence says it and as a button does."""
+
+
 def statement_text(statement: Statement) -> Text:
-    what, _, other = statement
-    values: Values = {"row": row_text(row_of(statement))}
-    if what in (DELETE, DELETE_PARENT):
-        return Text("deletes {row}", values)
-    if what in (MOVE, MOVE_PARENT):
-        return Text("changes the key of {row} to {key}", {**values, "key": _key_text(what, other)})
-    if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
-        return Text("inserts {row}", values)
-    if what == INSERT:
-        return Text("inserts {row} with {value}", {**values, "value": value_text(other)})
-    return Text("updates {row} to {value}", {**values, "value": value_text(other)})
+    return _worded(statement, 0)
 
 
 def request_text(statement: Statement) -> Text:
-    """A client's request on a button: "delete row 1"."""
+    return _worded(statement, 1)
+
+
+def _worded(statement: Statement, form: int) -> Text:
     what, _, other = statement
     values: Values = {"row": row_text(row_of(statement))}
-    if what in (DELETE, DELETE_PARENT):
-        return Text("delete {row}", values)
-    if what in (MOVE, MOVE_PARENT):
-        return Text("change the key of {row} to {key}", {**values, "key": _key_text(what, other)})
-    if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
-        return Text("insert {row}", values)
-    if what == INSERT:
-        return Text("insert {row} with {value}", {**values, "value": value_text(other)})
-    return Text("update {row} to {value}", {**values, "value": value_text(other)})
-
-
-def _key_text(what: str, key: int) -> Text:
-    return Text("{value}", {"value": key}) if what == MOVE_PARENT else Text("{row}", {"row": key})
+    if what in (MOVE, MOVE_PARENT):  # the key of a parent is a value
+        key = Text("{value}", {"value": other}) if what == MOVE_PARENT else Text("{row}", {"row": other})
+        return Text(DOES[MOVE][form].template, {**values, "key": key})
+    if what in (INSERT, UPDATE) and other != NO_VALUE:
+        return Text(DOES[what][form].template, {**values, "value": value_text(other)})
+    return Text(DOES[DELETE if what in (DELETE, DELETE_PARENT) else INSERT_PARENT][form].template, values)
 
 
 def _number(key: bytes) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from lab.explorer.model import Model
-from lab.explorer.rules_left_out import WORDS, Broken
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.config import step_id
 from lab.explorer.variant import Variant
 from lab.explorer.verdict import Answer, Verdict
@@ -104,7 +104,7 @@ def _story_lines(variant: Variant, answer: Answer, sentences: Sequence[str]) -> 
 def _left_out(model: Model) -> str:
     same = ("kind", "stages", "also", "pair", "foreign_key", "refers_to_itself", "widths")
     usual = Model(**{name: getattr(model, name) for name in same})
-    words = [WORDS[b] for b in Broken if b in model.broken]
+    words = [b.words for b in Broken if b in model.broken]
     words += [
         f"{'parents' if model.foreign_key and name == 'values' else name} {getattr(model, name)}"
         for name in ("nodes", "rows", "values")

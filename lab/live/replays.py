@@ -74,7 +74,7 @@ def ask(owner: str, session: Session, *, may_harm: bool) -> Replay:
     script = ready(session)
     if script.harms and not may_harm:
         raise MayNotHarm
-    link = encode(session, len(session.steps))
+    link = encode(session)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", REPLAYS)
         under_way = Replay.objects.filter(ended_at__isnull=True)

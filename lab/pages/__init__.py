@@ -1,6 +1,7 @@
 """The lab's pages: a browser's request becomes a session, and what it shows becomes JSON in the reader's words.
 
 admission permissions in the lab
+addresses addresses of pages that open a session
 requests  a session out of a request's body, within bounds
 answers   the answer for a session at a position
 questions questions to the explorer from the stage

@@ -11,7 +11,7 @@ from lab.pages.words import speaker
 from lab.sessions import replay, setups
 from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
-from lab.sessions.session import BadSession, LinkContents, Session, encode, rules
+from lab.sessions.session import LinkContents, Session, link_of, rules
 from lab.sessions.shown import SessionView, to_json
 from lab.sessions.titles import chapter_of, details_of, title_of
 
@@ -60,18 +60,10 @@ def _answer(session: Session, shown: SessionView, single_steps: bool | None) -> 
             "steps": list(session.steps),
         },
         "single_steps": single,
-        "link": _link(session, shown.at),
+        "link": link_of(session, shown.at),
         "rules": rules(),
         "notice": "",
     }
-
-
-def _link(session: Session, at: int) -> str:
-    """The session's link, "" when it is too long for one: it is shown all the same."""
-    try:
-        return encode(session, at)
-    except BadSession:
-        return ""
 
 
 def described_setups() -> list[Mapping[str, Any]]:

@@ -1,13 +1,11 @@
 """The counterexample of a plan's proof in the plan's names, with a link to the stage: for pages and the command."""
 
-from django.urls import reverse
-
 from changes.plan.model import Plan
 from changes.proofs import Json
 from lab.own.counterexample import session_of
+from lab.pages.addresses import address_of
 from lab.pages.words import say
 from lab.sessions.replay import show_in_lines
-from lab.sessions.session import BadSession, Session, encode
 
 
 def in_names_of(plan: Plan, answer: Json) -> Json:
@@ -19,13 +17,5 @@ def in_names_of(plan: Plan, answer: Json) -> Json:
         "counterexample": [{"sentence": say(line.text)} for line in shown.trace],
         "broken": [{"clause": one.clause, "version": one.version, "why": say(one.why)} for one in shown.verdicts],
         "is_in_its_names": True,
-        "stage": _link(session),
+        "stage": address_of("stage", session),
     }
-
-
-def _link(session: Session) -> str:
-    """The stage at the end of a session; "" when it is too long for a link."""
-    try:
-        return f"{reverse('stage')}?s={encode(session, len(session.steps))}"
-    except BadSession:
-        return ""

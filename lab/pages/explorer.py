@@ -107,8 +107,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     except BadSession as problem:
         raise Http404(str(problem)) from problem
     if request.GET.get("as") == "script":
-        link = encode(session, len(session.steps))
-        return HttpResponseRedirect(f"{reverse('stage-export', args=('script',))}?s={link}")
+        return HttpResponseRedirect(f"{reverse('stage-export', args=('script',))}?s={encode(session)}")
     return opened(session, len(session.steps))
 
 

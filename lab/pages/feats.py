@@ -22,7 +22,7 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
     if not isinstance(screen.task, Live):
         return {}
     may = request.user.has_perm(MAY_REPLAY)
-    links = {name: encode(one, len(one.steps)) for name in screen.task.asks if (one := FEATS[name].replay) is not None}
+    links = {name: encode(one) for name in screen.task.asks if (one := FEATS[name].replay) is not None}
     ran = _ran(request, links)
     asked = [
         {

@@ -41,7 +41,7 @@ def _run() -> tuple[str, tuple[Frame, ...], Probe]:
 
 def link() -> str:
     session = new_session(SETUP)
-    return encode(session, len(session.steps))
+    return encode(session)
 
 
 def first_minute() -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.setups import NAMES
 from lab.sessions.names import MODEL_NAMES, Names, names_in
-from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.session import BadSession, Session, link_of
 
 
 @require_POST
@@ -138,14 +138,6 @@ def session_of(order: Order, run: Run, names: Names = MODEL_NAMES) -> Session:
     parameters = {"element": order.element, "ground": order.ground, "tiles": ",".join(order.tiles)}
     parameters |= {} if names == MODEL_NAMES else {NAMES: names.to_json()}
     return Session("ladder", parameters, frozenset(), run.steps)
-
-
-def link_of(session: Session) -> str:
-    """The session's link; "" where it is too long for one."""
-    try:
-        return encode(session, len(session.steps))
-    except BadSession:
-        return ""
 
 
 def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:

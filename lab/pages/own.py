@@ -13,7 +13,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -34,13 +33,14 @@ from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.orders import order_of
 from lab.own.statements import NO_TABLES, PlannedStatement, check_moves, planned
+from lab.pages.addresses import address_of
 from lab.pages.ladder_form import free_builder
 from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
 from lab.sessions.model.setups import PROTECTS, model_of, names_of
 from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABLE, TABLE, Names
-from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.session import BadSession
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import NOTHING, to_json
 from nodes.people.attempts import network_of
@@ -330,7 +330,7 @@ def _answer(question: Question) -> dict[str, Any]:
         "left_out": [_left_out_json(rule) for rule in sorted(session.left_out)],
         "states": " \u2192 ".join(" + ".join(map(say, stage)) for stage in states_of(model_of(setup, session)[0])),
         "stands_for": _stands_for(names_of(setup, session)),
-        "stage": _stage(session, 0),
+        "stage": address_of("stage", session, 0),
     }
     finding = finding_of(session, shown)
     if finding is None:
@@ -339,20 +339,6 @@ def _answer(question: Question) -> dict[str, Any]:
         "lines": to_json(finding.lines, say),
         "broken": to_json(finding.broken, say),
         "probe": to_json(finding.probe, say),
-        "stage": _stage(finding.session, len(finding.session.steps)),
-        "script": _script(finding.session),
+        "stage": address_of("stage", finding.session),
+        "script": address_of("stage-export", finding.session, form="script"),
     }
-
-
-def _script(session: Session) -> str:
-    try:
-        return f"{reverse('stage-export', args=('script',))}?s={encode(session, len(session.steps))}"
-    except BadSession:
-        return ""
-
-
-def _stage(session: Session, at: int) -> str:
-    try:
-        return f"{reverse('stage')}?s={encode(session, at)}"
-    except BadSession:
-        return ""

@@ -164,7 +164,7 @@ def _before(found: Poll) -> str:
         session = _until_the_question(found)
     except BadLink:
         return reverse("stage")
-    return f"{reverse('stage')}?s={encode(session, len(session.steps))}&present=1"
+    return f"{reverse('stage')}?s={encode(session)}&present=1"
 
 
 def _after(found: Poll) -> str:

@@ -21,7 +21,7 @@ def recorded(request: HttpRequest, name: str) -> HttpResponse:
     except KeyError as unknown:
         raise Http404(f"there is no recording {name}") from unknown
     session = SESSIONS[name]
-    link = encode(session, len(session.steps))
+    link = encode(session)
     context = {
         "section": "lab",
         "title": say(title_of(session)),

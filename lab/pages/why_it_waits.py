@@ -30,5 +30,5 @@ def why_it_waits(request: HttpRequest) -> HttpResponse:
     shown = show_in_lines(session)
     damage = next(one for one in shown.verdicts if one.severity is Severity.DAMAGE)
     steps = [*(say(line.text) for line in shown.trace), say(damage.why)]
-    stage = f"{reverse('stage')}?s={encode(session, len(session.steps))}"
+    stage = f"{reverse('stage')}?s={encode(session)}"
     return render(request, "lab/why_it_waits.html", {"section": "lab", "steps": steps, "stage": stage})

@@ -10,6 +10,7 @@ from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from catalog.text.job_nodes import list_comma
+from lab.sessions.severity import CLAUSE_NAMES
 from lab.sessions.shown import Text
 
 TEMPLATES_MAX = 4096
@@ -118,18 +119,7 @@ STAGE: dict[str, str | Promise] = {
     "clause lost message": _("no message is lost"),
     "clause two editions": _("at most two editions are in use"),
     # names of clauses
-    "name C1": _("stray value (C1)"),
-    "name C2": _("missing value (C2)"),
-    "name C3": _("unknown entry (C3)"),
-    "name C4": _("missing entry (C4)"),
-    "name C5": _("orphan entry (C5)"),
-    "name C6": _("broken constraint (C6)"),
-    "name C7": _("stray pair (C7)"),
-    "name lost write": _("lost write"),
-    "name read twice": _("read twice"),
-    "name unreadable value": _("unreadable value"),
-    "name refused writes": _("refused writes"),
-    "name two versions": _("too many versions"),
+    **{f"name {clause}": _(name.template) for clause, name in CLAUSE_NAMES.items()},
     "name lost message": _("lost message"),
     "name two editions": _("too many editions"),
     **RULES,

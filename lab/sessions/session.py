@@ -77,9 +77,18 @@ def rules_of() -> tuple[str, ...]:
     return PLACES + added_places()
 
 
-def encode(session: Session, at: int) -> str:
-    """Raises `BadSession` if the link is too long."""
+def link_of(session: Session, at: int | None = None) -> str:
+    """The link of a session; "" if it is too long for one."""
+    try:
+        return encode(session, at)
+    except BadSession:
+        return ""
+
+
+def encode(session: Session, at: int | None = None) -> str:
+    """`at`: None is the end. Raises `BadSession` if the link is too long."""
     check_steps(session.steps)
+    at = len(session.steps) if at is None else at
     left_out, parameters = sorted(session.left_out), dict(session.parameters)
     body = [FORMAT, session.setup, parameters, left_out, list(session.steps), at, rules()]
     data = zlib.compress(json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(), 9)

@@ -24,9 +24,9 @@ from lab.exercises.chapter import Chapter, Design, Screen
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
 from lab.models import Course
+from lab.pages.addresses import address_of
 from lab.pages.courses import course_grid
 from lab.pages.courses.chapters import chapters_of, teachable, text
-from lab.sessions.session import BadSession, encode
 
 LOOPBACK = ("127.", "localhost", "[::1]")
 QR_MODULE_PX = 5
@@ -119,9 +119,10 @@ def trace(request: HttpRequest, pk: int, number: int, chapter_id: str, screen_id
     attempts = selectors.attempts_at(member, chapter, screen)
     opened = attempts.filter(pk=_number(request.GET.get("attempt"))) if "attempt" in request.GET else attempts
     newest = opened.first()
-    link = "" if newest is None or "all" in request.GET else _link_of(screen, newest.answer)
-    if link:
-        return redirect(f"{reverse('stage')}?s={link}")
+    session = None if newest is None or "all" in request.GET else trace_of(screen, newest.answer)
+    address = "" if session is None else address_of("stage", session)
+    if address:
+        return redirect(address)
     context = {
         "section": "lab",
         "course": mine,
@@ -132,14 +133,6 @@ def trace(request: HttpRequest, pk: int, number: int, chapter_id: str, screen_id
         "has_session": not isinstance(screen.task, Design) or screen.task.grammar == "handbooks",
     }
     return render(request, "lab/classroom_trace.html", context)
-
-
-def _link_of(screen: Screen, answer: Mapping[str, Any]) -> str:
-    session = trace_of(screen, answer)
-    try:
-        return "" if session is None else encode(session, len(session.steps))
-    except BadSession:  # too long for a link: its answers are shown in words
-        return ""
 
 
 @never_cache
