@@ -33,6 +33,7 @@ from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
+from lab.sessions.as_json import restored
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
 PLACES = (*session.PLACES, "lab/questions", "lab/exercises", "lab/ladders")
@@ -89,7 +90,7 @@ def ask_order(owner: str, order: Order) -> Question:
 
 def kept_order(order: Order) -> verdict.Answered | None:
     found = _known(_key_of({"order": order.to_json()}))
-    return None if found is None or "runs" not in found else verdict.answered_from_json(found)
+    return None if found is None or "runs" not in found else restored(verdict.Answered, found)
 
 
 def prepare(order: Order, *, budget: Budget) -> None:
@@ -117,7 +118,7 @@ def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> desi
     if question.answer is None:
         return None
     if "runs" in question.answer:
-        return designs.judgement_of_order(task, lines, verdict.answered_from_json(question.answer))
+        return designs.judgement_of_order(task, lines, restored(verdict.Answered, question.answer))
     return judgement_from_json(question.answer)
 
 

@@ -8,7 +8,7 @@ class Broken(Enum):
 
     words: str
 
-    def __new__(cls, name: str, words: str) -> "Broken":
+    def __new__(cls, name: str, words: str = "") -> "Broken":
         rule = object.__new__(cls)
         rule._value_, rule.words = name, words
         return rule

@@ -2,8 +2,8 @@
 (`catalog.kinds`) and the pairs of states that plans are reviewed against (`changes.review.neighbour_states`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 from catalog.elements import Kind, State
 from catalog.states import possible_states
@@ -58,8 +58,7 @@ def anomaly_text(anomaly: str, kind: Kind) -> Text:
     return DUPLICATE if anomaly == "duplicate" and kind is Kind.UNIQUE_INDEX else ANOMALY_TEXTS[anomaly]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Two versions next to each other: the tile that publishes the later one, and whether they are compatible."""
 
     at: int

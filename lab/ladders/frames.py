@@ -3,10 +3,10 @@ frame, and so is a range of the fill; steps that change nothing to look at are l
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import NamedTuple
 
 from catalog.elements import Kind, NodeId
-from catalog.text.message import NOTHING, Text, from_json, to_json
+from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.contents.statements import rows_of_range
 from lab.explorer.model import TWINS, WORK, Model
@@ -28,8 +28,7 @@ PUBLISHER, FILLER, NOBODY = "p", "f", ""
 """The actors beside nodes, which go by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Something in the store: `owner` is the key of the row that it belongs to, "" for a row itself."""
 
     key: str
@@ -55,40 +54,8 @@ class Frame:
     right: tuple[Cell, ...] = ()
     marks: tuple[tuple[str, str], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        def cells(some: Sequence[Cell]) -> list[list[Any]]:
-            return [[one.key, to_json(one.text), one.owner] for one in some]
 
-        return {
-            "sentence": to_json(self.sentence),
-            "actor": self.actor,
-            "tile": self.tile,
-            "newest": self.newest,
-            "uses": dict(self.uses),
-            "left": cells(self.left),
-            "right": cells(self.right),
-            "marks": [list(one) for one in self.marks],
-        }
-
-
-def frame_from_json(body: Mapping[str, Any]) -> Frame:
-    def cells(some: Sequence[Sequence[Any]]) -> tuple[Cell, ...]:
-        return tuple(Cell(key, from_json(text), owner) for key, text, owner in some)
-
-    return Frame(
-        from_json(body["sentence"]),
-        body["actor"],
-        body["tile"],
-        body["newest"],
-        body["uses"],
-        cells(body["left"]),
-        cells(body["right"]),
-        tuple((kind, key) for kind, key in body["marks"]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     version: int
     text: str
     by_table: tuple[str, ...]
@@ -226,7 +193,7 @@ class Film:
         pairs = [pair for pair in Drawing(self.plain, config, config).cluster().pairs if not pair.is_tombstone]
         if self.model.has_placements:
             old = tuple(_row(pair, pairs) for pair in pairs if pair.sort == "row" and not pair.is_new)
-            new = tuple(replace(_row(p, pairs), owner=p.row) for p in pairs if p.sort == "row" and p.is_new)
+            new = tuple(_row(p, pairs)._replace(owner=p.row) for p in pairs if p.sort == "row" and p.is_new)
             return old, new
         if self.model.foreign_key:
             there = [pair for pair in pairs if pair.sort == "row"]

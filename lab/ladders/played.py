@@ -1,7 +1,7 @@
 """A run as pages of chapters play it, made of the verdict on an order of tiles or of the explorer's answer about a
 plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Answer, Verdict
 from lab.ladders import runs
 from lab.ladders.elements import ANOMALIES
-from lab.ladders.frames import Film, Frame, frame_from_json, places_of
+from lab.ladders.frames import Film, Frame, places_of
 from lab.ladders.verdict import Answered
 from lab.questions.goal import DAMAGE
+from lab.sessions.as_json import stored
 
 ACTS = {Do.CLEAR: "fill", Do.FILL: "fill", Do.VERIFY: "verify", Do.DELETE: "delete", Do.DRAIN: "drain"}
 """The first word of the plan's line for a stop; `close` has no stop."""
@@ -36,21 +37,8 @@ class Played:
     tried: tuple[tuple[int, ...], ...] = ()
     anomaly: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "states": self.states,
-            "stores": self.stores,
-            "frames": [frame.to_json() for frame in self.frames],
-            "tried": [list(row) for row in self.tried],
-            "anomaly": self.anomaly,
-        }
-
-
-def played_from_json(body: Mapping[str, Any]) -> Played:
-    frames = tuple(map(frame_from_json, body["frames"]))
-    tried = tuple(map(tuple, body["tried"]))
-    return Played(body["verdict"], body["states"], body["stores"], frames, tried, body["anomaly"])
+    def to_json(self) -> Any:
+        return stored(self)
 
 
 def stores_of(model: Model) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catalog.text.message import NOTHING, Text, Values, from_json, to_json
+from catalog.text.message import NOTHING, Text, Values
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
@@ -20,11 +20,12 @@ from lab.explorer.verdict import Answer, Verdict, explore_spaces
 from lab.explorer.witness import Steps, replay
 from lab.ladders import runs
 from lab.ladders.elements import ANOMALIES, OF_KIND, Mark, marks_of, target_of
-from lab.ladders.frames import WORKS, Film, Frame, Query, frame_from_json, places_of
+from lab.ladders.frames import WORKS, Film, Frame, Query, places_of
 from lab.ladders.order import Order
 from lab.ladders.sentences import PUTS_NOTHING
 from lab.questions.aimed import AimedAtomic, AimedPlain
 from lab.questions.goal import DAMAGE, Goal
+from lab.sessions.as_json import stored
 from lab.sessions.model.fault_texts import fault_text
 
 NOTHING_BREAKS = "none"
@@ -64,33 +65,6 @@ class Run:
     query: Query | None = None
     shortest: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        query = self.query
-        return {
-            "anomaly": self.anomaly,
-            "clause": self.clause,
-            "version": self.version,
-            "why": to_json(self.why),
-            "steps": list(self.steps),
-            "frames": [frame.to_json() for frame in self.frames],
-            "query": None if query is None else [query.version, query.text, list(query.by_table), list(query.by_index)],
-            "shortest": self.shortest,
-        }
-
-
-def run_from_json(body: Mapping[str, Any]) -> Run:
-    query = body["query"]
-    return Run(
-        body["anomaly"],
-        body["clause"],
-        body["version"],
-        from_json(body["why"]),
-        tuple(body["steps"]),
-        tuple(map(frame_from_json, body["frames"])),
-        None if query is None else Query(query[0], query[1], tuple(query[2]), tuple(query[3])),
-        body["shortest"],
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -116,33 +90,8 @@ class Answered:
         return next((run for run in self.runs if run.anomaly == predicted), next(iter(self.runs), None))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict.value,
-            "states": self.states,
-            "bounds": to_json(self.bounds),
-            "marks": [[mark.at, list(mark.pair), mark.ok] for mark in self.marks],
-            "runs": [run.to_json() for run in self.runs],
-            "arrives": self.arrives,
-            "is_finished": self.is_finished,
-            "tried": [list(row) for row in self.tried],
-            "happened": [to_json(one) for one in self.happened],
-            "why": to_json(self.why),
-        }
-
-
-def answered_from_json(body: Mapping[str, Any]) -> Answered:
-    return Answered(
-        Verdict(body["verdict"]),
-        body["states"],
-        from_json(body["bounds"]),
-        tuple(Mark(at, (pair[0], pair[1]), ok) for at, pair, ok in body["marks"]),
-        tuple(map(run_from_json, body["runs"])),
-        body["arrives"],
-        body["is_finished"],
-        tuple(map(tuple, body["tried"])),
-        tuple(map(from_json, body["happened"])),
-        from_json(body["why"]),
-    )
+        body: dict[str, Any] = stored(self)
+        return body
 
 
 @dataclass(frozen=True, slots=True)

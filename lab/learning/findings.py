@@ -7,7 +7,8 @@ from catalog.text import message
 from catalog.text.message import Text
 from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
 from lab.exercises.grading import Grade
-from lab.ladders.played import Played, played_from_json
+from lab.ladders.played import Played
+from lab.sessions.as_json import restored
 
 
 def to_json(grade: Grade) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def to_json(grade: Grade) -> dict[str, Any]:
 
 
 def played_in(found: Mapping[str, Any]) -> Played | None:
-    return played_from_json(found["played"]) if found.get("played") else None
+    return restored(Played, found["played"]) if found.get("played") else None
 
 
 def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:

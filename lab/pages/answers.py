@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 from lab.pages.requests import StageRequest
 from lab.pages.words import speaker
 from lab.sessions import replay, setups
+from lab.sessions.as_json import to_json
 from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
 from lab.sessions.session import LinkContents, Session, link_of, rules
-from lab.sessions.shown import SessionView, to_json
+from lab.sessions.shown import SessionView
 from lab.sessions.titles import chapter_of, details_of, title_of
 
 

@@ -17,11 +17,12 @@ from lab.ladders.elements import OF_KIND, anomaly_text
 from lab.ladders.frames import Frame
 from lab.ladders.order import BadOrder, Order, order_from_json
 from lab.ladders.played import stores_of
-from lab.ladders.verdict import NOTHING_BREAKS, Answered, Run, answered_from_json
+from lab.ladders.verdict import NOTHING_BREAKS, Answered, Run
 from lab.models import Question
 from lab.pages.ladder_words import titles_of
 from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
+from lab.sessions.as_json import restored
 from lab.sessions.model.setups import NAMES
 from lab.sessions.names import MODEL_NAMES, Names, names_in
 from lab.sessions.session import BadSession, Session, link_of
@@ -69,7 +70,7 @@ def _looked(question: Question, predicted: str, names: Names) -> dict[str, Any]:
     if "runs" not in shown:
         failed = Answered(Verdict.UNKNOWN, states=0, bounds=NOTHING, marks=(), why=from_json(shown["why"]))
         return {"state": "done", "kept": False} | described(order, failed, predicted, names)
-    return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted, names)
+    return {"state": "done", "kept": False} | described(order, restored(Answered, shown), predicted, names)
 
 
 def described(order: Order, found: Answered, predicted: str, names: Names = MODEL_NAMES) -> dict[str, Any]:

@@ -38,11 +38,12 @@ from lab.pages.ladder_form import free_builder
 from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
+from lab.sessions.as_json import to_json
 from lab.sessions.model.setups import PROTECTS, model_of, names_of
 from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABLE, TABLE, Names
 from lab.sessions.session import BadSession
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import NOTHING, to_json
+from lab.sessions.shown import NOTHING
 from nodes.people.attempts import network_of
 
 LINK_CHARACTERS_MAX = 2_000

@@ -13,11 +13,12 @@ from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
 from lab.questions.search import Question, from_json, last_point
+from lab.sessions.as_json import to_json
 from lab.sessions.model.setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import step_text, to_json
+from lab.sessions.shown import step_text
 
 STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
 

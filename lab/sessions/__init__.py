@@ -1,5 +1,6 @@
 """A session of the lab: a set-up, rules left out, and the steps taken; everything shown is worked out from these.
 
+as_json        values as JSON, and back
 shown          the one shape that stage, exercises and classroom are given, whichever kind of session it is
 session        a session as a value, and as the text of a link
 setup          a set-up: its machine, its parameters, the rules that may be left out

@@ -90,7 +90,8 @@ class Names:
         if isinstance(value, Text):
             return self.text(value) if value.values else value
         if isinstance(value, tuple):
-            return tuple(map(self._renamed, value))
+            renamed = map(self._renamed, value)
+            return value._make(renamed) if hasattr(value, "_make") else tuple(renamed)
         if is_dataclass(value) and not isinstance(value, type):
             found = {one.name: getattr(value, one.name) for one in fields(value)}
             deep = {name: one for name, one in found.items() if isinstance(one, tuple) or is_dataclass(one)}

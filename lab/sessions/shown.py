@@ -9,10 +9,9 @@ JavaScript.
       probe      the rows that readers find by table and by index under each version in force
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from catalog.text.message import NOTHING as NOTHING
 from catalog.text.message import Text as Text
@@ -181,9 +180,11 @@ class Probe:
     by_index: tuple[str, ...] | None
     """None where the version may not read the index."""
 
-    @property
-    def differs(self) -> bool:
-        return self.by_index is not None and set(self.by_index) != set(self.by_table)
+    differs: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        differs = self.by_index is not None and set(self.by_index) != set(self.by_table)
+        object.__setattr__(self, "differs", differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,28 +234,3 @@ class SessionView:
     probe: tuple[Probe, ...]
     trace: tuple[TraceLine, ...]
     refused: RefusedStep | None = None
-
-
-def to_json(value: Any, say: Callable[[Text], str] = str) -> Any:
-    """Enums by value, texts by `say` (English by default)."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Text):
-        return say(value)
-    if isinstance(value, tuple | list | frozenset):
-        return [to_json(one, say) for one in value]
-    if isinstance(value, Mapping):
-        return {name: to_json(one, say) for name, one in value.items()}
-    body = {name: to_json(getattr(value, name), say) for name in _names_of(type(value))}
-    return body | {"differs": value.differs} if isinstance(value, Probe) else body
-
-
-_NAMES: dict[type[Any], tuple[str, ...]] = {}
-
-
-def _names_of(kind: type[Any]) -> tuple[str, ...]:
-    if kind not in _NAMES:
-        _NAMES[kind] = tuple(one.name for one in fields(kind))
-    return _NAMES[kind]

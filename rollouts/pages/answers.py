@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog.text.message import Text, from_json, to_json
-from lab.ladders.played import Played, played_from_json
+from lab.ladders.played import Played
+from lab.sessions.as_json import restored
 from rollouts.checks import Report, Trace, check
 from rollouts.findings import UNKNOWN
 from rollouts.lessons.film import played_of
@@ -71,7 +72,7 @@ def _report_json(report: Report) -> Json:
 
 
 def played_in(found: Json) -> Played | None:
-    return played_from_json(found[PLAYED]) if found.get(PLAYED) else None
+    return restored(Played, found[PLAYED]) if found.get(PLAYED) else None
 
 
 def _trace_json(trace: Trace) -> Json:

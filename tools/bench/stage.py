@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lab.sessions.as_json import to_json
 from lab.sessions.random_step import random_step
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import STEPS_MAX, Session
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import SETUPS
-from lab.sessions.shown import to_json
 from tools.bench.report import Figure, percentile
 
 SEEDS = (1, 2, 3)

@@ -17,8 +17,9 @@ from lab.ladders import runs
 from lab.ladders.built_in import ORDERS, orders_of
 from lab.ladders.elements import ANOMALIES, marks_of, pairs_of, states_among, tiles_of
 from lab.ladders.order import BadOrder, Order, order_from_json
-from lab.ladders.verdict import Answered, answer, answered_from_json
+from lab.ladders.verdict import Answered, answer
 from lab.questions.goal import DAMAGE
+from lab.sessions.as_json import restored
 
 UNHURRIED = Budget()
 OF_UNIQUE = ("delete-only", "write-only", "fill", "verify", "public")
@@ -190,7 +191,7 @@ def test_nodes_are_named_as_in_the_chapters() -> None:
 
 def test_an_answer_is_what_its_json_says() -> None:
     for found in (ask("public"), ask("delete-only", "write-only", "fill", "public")):
-        assert answered_from_json(found.to_json()) == found
+        assert restored(Answered, found.to_json()) == found
 
 
 def test_what_was_tried_is_counted_by_distance_and_version() -> None:

@@ -16,11 +16,11 @@ from lab.own.cases import NODES, Case, cases_of
 from lab.own.findings import Finding, finding_of
 from lab.own.statements import planned
 from lab.questions.search import Answer, Question, ask, regardless_of_names, to_json
+from lab.sessions.as_json import to_json as shown_json
 from lab.sessions.model.setups import PROTECTS, model_of
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, decode, encode
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import to_json as shown_json
 from tests.lab.own.kinds import KINDS, TABLES, cases
 from tests.rounds import some_of
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lab.sessions import handbooks
+from lab.sessions.as_json import to_json
 from lab.sessions.handbooks import (
     LOST,
     MAIL_ONLY,
@@ -20,7 +21,7 @@ from lab.sessions.handbooks import (
 )
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import SessionView, Severity, Text, to_json
+from lab.sessions.shown import SessionView, Severity, Text
 
 AGREED = {"agreed_min": 60, "fast_min": [5, 0]}
 

@@ -7,10 +7,10 @@ import pytest
 
 from catalog.text.message import Text
 from lab.explorer.variants import all_variants
+from lab.sessions.as_json import to_json
 from lab.sessions.names import Names, names_in
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import to_json
 
 MODEL = '{"kind":"index","also":[],"road":["absent","public"]}'
 STEPS = ("publish.2", "n2.acquire", "n2.begin", "n2.read.1", "n2.write.insert.1.1", "n2.commit")

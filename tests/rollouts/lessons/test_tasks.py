@@ -11,8 +11,8 @@ from lab.exercises.judgement import Judgement
 from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.runs import runs_of
 from lab.explorer.spaces.search import Budget
-from lab.ladders.frames import frame_from_json
-from lab.ladders.played import played_from_json
+from lab.ladders.played import Played
+from lab.sessions.as_json import restored
 from tests.rounds import rounds
 
 SOLUTION = ("add", "both", "copy", "read", "loosen", "new", "drop")
@@ -95,8 +95,7 @@ def test_a_right_order_plays_a_quiet_run_in_which_every_deploy_happens() -> None
 def test_a_run_is_the_same_after_it_was_kept() -> None:
     played = judged("add", "copy", "both", "read").played
     assert played is not None
-    assert played_from_json(played.to_json()) == played
-    assert all(frame_from_json(one.to_json()) == one for one in played.frames)
+    assert restored(Played, played.to_json()) == played
 
 
 ORDERS = {
