@@ -395,7 +395,6 @@ NAMES = {of: tuple(one.name for one in fields(of)) for of in (Column, Index, Con
 
 
 def _element_json(element: Column | Index | Constraint | Placement, **otherwise: Any) -> Json:
-    """An element's fields by name, some of them `otherwise`."""
     body = {name: getattr(element, name) for name in NAMES[type(element)]}
     body = {name: value for name, value in body.items() if name not in LEFT_OUT or value != LEFT_OUT[name]}
     return body | {"state": element.state.value} | otherwise

@@ -24,7 +24,6 @@ def _tables(_id: int) -> dict[str, Any]:
 
 
 def _views(tables: Mapping[int, str]) -> list[dict[str, Any]]:
-    """The views with the tables and views that they read, by today's names."""
     views = selectors.listed_views()
     names = {view["id"]: view["name"] for view in views}
     return [

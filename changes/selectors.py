@@ -116,7 +116,6 @@ def why_not_retried(change: Change) -> str | None:
 
 
 def may_steer_all(user: Any) -> bool:
-    """True when this person may steer changes of others."""
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
@@ -339,7 +338,6 @@ def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:
 
 
 def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tuple[rules.Lease, ...]:
-    """The live leases that block a table, as the publisher finds them."""
     leases, at = leases_as_of_now(cursor, table)
     if kind is StepKind.PUBLISH:
         hindrance = rules.publish_hindrance(leases, table=table, next_version=version, now=at)

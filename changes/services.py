@@ -185,7 +185,6 @@ def needs_approval(plan: Plan, *, is_sandbox: bool = False) -> bool:
 
 
 def _sandbox_owner(action: Action, who: str) -> str:
-    """Raises `TooMany` when `who` has as many sandboxes as allowed."""
     assert isinstance(action, CreateTable), "a table becomes a sandbox when it is made, never later"
     count = sandboxes().filter(sandbox_of=who).count()
     if count >= SANDBOXES_MAX:

@@ -117,7 +117,6 @@ def table_drawn() -> int | None:
 
 
 def _facts(_id: int) -> Json:
-    """The window of that table; empty without one."""
     table_id = table_drawn()
     if table_id is None:
         return {}
@@ -189,8 +188,6 @@ def _over_time_of_change(change_id: int) -> live.Drawing:
 
 
 class _Drawn(NamedTuple):
-    """A picture, the facts it is of, and when they were read (monotonic)."""
-
     read_at: float
     shown: Facts | None
     drawing: live.Drawing

@@ -308,7 +308,6 @@ def _before_acting(
 
 
 def _plan(statement: str, who: str) -> dict[str, Any]:
-    """The plan of the statement, or its refusal; nothing for an empty editor."""
     if not statement.strip():
         return {}
     try:

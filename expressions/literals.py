@@ -64,7 +64,6 @@ def in_utc(of: Type, text: str, offset: int) -> str:
 
 
 def _usual(of: Type, text: str, usual: TimeStyle) -> PyValue:
-    """The value in the usual style; None when the text has none there."""
     try:
         return parse_value(of, text, -1, usual)
     except SqlError:

@@ -123,7 +123,6 @@ OF_GENERATED_COLUMNS = re.compile(r"(a )?column generation expression")
 
 
 def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shift: int, judge: Judge) -> str:
-    """The expression as PostgreSQL writes it, with columns by id."""
     text = _text_of(node)
     try:
         found = judge(descriptor, text, returns)
@@ -389,7 +388,6 @@ def _expression() -> Node:
 
 
 def _without_places(node: Node) -> Node:
-    """The tree without the places in the text it was read from."""
     copy = _expression()
     copy.CopyFrom(node)
     for message in _all_messages(copy):

@@ -50,7 +50,6 @@ def _load(job: LoadJob, table: str) -> Json:
 
 
 def _audit(table_id: int) -> Json:
-    """The newest audit of the table, and whether one is under way."""
     newest = AuditJob.objects.filter(table_id=table_id).order_by("-pk").first()
     ended = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=False).order_by("-pk").first()
     is_running = newest is not None and newest.ended_at is None

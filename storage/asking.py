@@ -133,7 +133,6 @@ def questions(descriptor: Descriptor, row: StoredRow) -> list[Question]:
 
 
 def questions_of_entries(descriptor: Descriptor, row: StoredRow) -> list[Question]:
-    """Unanswered questions on which the row's entries depend."""
     return list(_unanswered(descriptor, row, descriptor.fact(_conditions)))
 
 

@@ -375,7 +375,6 @@ def _differs(
     new: StoredRow,
     touched: Iterable[ColumnId],
 ) -> bool:
-    """True when a change of these columns changes the row's entry."""
     if descriptor.fact(_sources)[index.id].isdisjoint(touched):
         return False
     puts = rule(index.kind, index.state).update is Write.REPLACE

@@ -257,7 +257,6 @@ def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: 
 
 
 def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> int:
-    """The bucket of a row under one placement."""
     if not placement.sharding_key:
         return _bucket_of_key(descriptor.fact(types_of_key), placement.function, row.key, buckets)
     types = (descriptor.column(column_id).type for column_id in placement.sharding_key)

@@ -291,7 +291,6 @@ def phrase(text: str) -> str:
 
 @register.filter
 def called(kind: str, name: str) -> str:
-    """An element by its kind and its name."""
     return phrase(sentence_of(named_element(kind, name))) if kind in KINDS else f"{kind} {name}"
 
 

@@ -55,7 +55,6 @@ def listed(lines: Sequence[str], template: str = "{first}, {rest}") -> str:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Lines with "and"."""
     return listed(lines, "{first} and {rest}")
 
 

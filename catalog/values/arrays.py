@@ -69,7 +69,6 @@ class _Reading:
         self._place = match.end()
 
     def _dimensions(self) -> list[tuple[int, int]]:
-        """The bounds in [1:2]=, of each dimension."""
         found: list[tuple[int, int]] = []
         while True:
             self._pass_space()
@@ -213,7 +212,6 @@ class _Reading:
 
 
 def _without_trailing_space(word: str) -> str:
-    """The word without spaces at its end, unless escaped."""
     bare = word.rstrip(_SPACE)
     is_escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
     return word[: len(bare) + is_escaped]

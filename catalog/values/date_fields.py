@@ -57,7 +57,6 @@ def _is_digit(text: str, place: int) -> bool:
 
 
 def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
-    """The end of the characters from `place` on for which it holds."""
     while place < len(text) and holds(text[place]):
         place += 1
     return place

@@ -118,7 +118,6 @@ _PAIRS = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]
 
 
 def _has_half_a_pair(text: str) -> bool:
-    """True if half a character of two halves stands alone."""
     return _SURROGATE.search(text) is not None and any(found[1] for found in _PAIRS.finditer(text))
 
 

@@ -41,7 +41,6 @@ class Fields:
 
 
 def _seconds(micros: int, width: int = 1) -> str:
-    """Seconds without sign and trailing zeros."""
     seconds, fraction = divmod(abs(micros), SECOND)
     return f"{seconds:0{width}d}" + (f".{fraction:06d}".rstrip("0") if fraction else "")
 

@@ -213,8 +213,6 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetNotNull:
-    """SET NOT NULL or DROP NOT NULL."""
-
     column: Name
     not_null: bool = True
 
@@ -244,8 +242,6 @@ class SetIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SetType:
-    """TYPE .. [USING ..]."""
-
     column: Name
     type: SqlType
     using: Sql | None = None

@@ -150,7 +150,6 @@ AT_COMMIT = {0: "preserve rows", 1: "preserve rows", 2: "preserve rows", 3: "del
 
 
 def _at_commit(node: Node, table: actions.Name) -> str:
-    """Effect of COMMIT on a temporary table; "" for others. Raises `DdlError`."""
     if node.relation.relpersistence == "t":
         return AT_COMMIT[node.oncommit]
     if AT_COMMIT[node.oncommit] != AT_COMMIT[0]:

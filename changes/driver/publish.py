@@ -192,7 +192,6 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
 
 
 def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:
-    """The hindrance to draining; None: the locks of all older versions are held."""
     leases, now = leases_as_of_now(cur, table)
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
     if hindrance is not None:

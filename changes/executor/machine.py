@@ -247,7 +247,6 @@ def _fresh(state: Execution) -> Execution:
 
 
 def _roll_back(state: Execution, now: float) -> Result:
-    """The mirrored steps (X4), keeping the first error."""
     back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
@@ -319,7 +318,6 @@ def _story(state: Execution, kind: str, **payload: Any) -> events.Story:
 
 
 def _of_partner(story: events.Story, partner: Descriptor, **payload: Any) -> events.Story:
-    """The same fact for another table that moves with it (L11)."""
     about = {"table": partner.name, "version": partner.version}
     return replace(story, payload={**story.payload, **about, **payload})
 

@@ -135,7 +135,6 @@ def _hidden(plan: Plan, element: Element) -> Iterator[Json]:
 
 
 def _is_decided_by_another(base: Descriptor, index: Index) -> bool:
-    """True when the primary key or another unique index has the same columns for ON CONFLICT."""
     columns = set(index.column_ids)
     others = [one for one in base.public_indexes if one.unique and one.id != index.id and not one.where]
     return columns == set(base.primary_key) or any(set(one.column_ids) == columns for one in others)

@@ -199,7 +199,6 @@ class Plan:
         return any(move.element.kind is Kind.TABLE and move.kind is MoveKind.DROP for move in self.moves)
 
     def makes_needless(self, table_ids: Collection[int]) -> bool:
-        """True when dropping the table makes a change of these tables needless."""
         return self.drops_table and set(table_ids) == {self.table_id}
 
     def moving(self, *directions: MoveKind) -> tuple[Element, ...]:
@@ -387,7 +386,6 @@ BY_AGAIN = {
 
 
 def _coordinated(plan: Plan) -> bool:
-    """True for a change of the table's coordination, which changes alone."""
     return any(move.kind is MoveKind.ALTER and move.element.kind is Kind.TABLE for move in plan.moves)
 
 

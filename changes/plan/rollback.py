@@ -72,7 +72,6 @@ def _may_run(plan: Plan, published: int) -> bool:
 
 
 def _withdrawn(plan: Plan, versions: Sequence[Descriptor]) -> Descriptor:
-    """The first version of the rollback, without its number."""
     here = _hidden(versions[-1], _added(plan))
     for element in _added(plan):
         if element.kind.is_swapped and state_of(here, element) is State.PUBLIC:
@@ -84,7 +83,6 @@ def _withdrawn(plan: Plan, versions: Sequence[Descriptor]) -> Descriptor:
 
 
 def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
-    """The same for a referenced table: added foreign keys absent, dropped ones public."""
     here = last
     for state, elements in ((State.ABSENT, _added(plan)), (State.PUBLIC, plan.moving(MoveKind.DROP))):
         for element in map(partner_of, referring_to(here, elements)):

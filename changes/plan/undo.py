@@ -271,7 +271,6 @@ def _guard(table: Descriptor) -> Index | None:
 
 
 def _spread(table: Descriptor) -> str:
-    """WITH (..) where placement or coordination are not the usual ones."""
     placement, options = table.placement, []
     if placement.sharding_key:
         key = ", ".join(quoted(table.column(column).name) for column in placement.sharding_key)

@@ -33,8 +33,6 @@ class NoUndo(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An undo that can be submitted now, and its plan."""
-
     undo: Undo
     plan: Plan
 
@@ -95,7 +93,6 @@ def _check_as_left(plan: Plan, move: Move, today: Descriptor) -> None:
 
 
 def _found(element: Element, table: Descriptor) -> Descriptor | AnyElement | None:
-    """The element in a version, if public; of a NOT NULL its column."""
     if element.kind is Kind.TABLE:
         return table
     if element.column is not None:

@@ -101,8 +101,6 @@ def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The newest versions at a step, and the other tables not drained since."""
-
     own: Descriptor | None
     others: Mapping[int, Descriptor]
     undrained: frozenset[int] = frozenset()
@@ -159,7 +157,6 @@ def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
 
 
 def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Element, ...]:
-    """The elements of a reorganisation: as named, else the planner's."""
     if rest:
         return tuple(_named(plan, number, name.strip())[0] for name in rest.split(","))
     own = [step.elements for step in plan.forward if step.kind is kind]
@@ -177,7 +174,6 @@ def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
 
 
 def _versions_there(plan: Plan, newest: _Newest, number: int, parts: list[_Part]) -> tuple[Descriptor, ...]:
-    """Versions of the tables that foreign keys among the parts reference."""
     changed = []
     for before in newest.others.values():
         here = before

@@ -92,7 +92,6 @@ def slow_without(
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
-    """The foreign keys to the table, without its own that leave."""
     return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
 
 

@@ -53,7 +53,6 @@ def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
 
 
 def _reading(leaving: list[Descriptor], view: CatalogView) -> list[ViewDefinition]:
-    """The views that read one of these tables, directly or not."""
     ids = {table.table_id for table in leaving}
     first = [one for one in view.views if any(use.table_id in ids for use in one.tables)]
     known = {one.view_id for one in first}
@@ -61,7 +60,6 @@ def _reading(leaving: list[Descriptor], view: CatalogView) -> list[ViewDefinitio
 
 
 def _freed(leaving: list[Descriptor], view: CatalogView) -> Iterator[tuple[str, Constraint]]:
-    """Foreign keys from tables that stay, each with its table's name."""
     ids = {table.table_id for table in leaving}
     for table in leaving:
         for one in table.referenced_by:
@@ -89,7 +87,6 @@ def _in_order(leaving: list[Descriptor]) -> Iterator[str]:
 
 
 def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tuple[Descriptor, Constraint]]:
-    """Foreign keys to a table from other remaining ones, each with its table."""
     found = []
     for one in table.referenced_by:
         child = None if one.references in (None, table.table_id) else left.get(one.references or TableId(0))

@@ -202,7 +202,6 @@ class _Steps:
         return with_state(here, element, state, filling=is_filling)
 
     def _partners(self, due: list[tuple[Element, State]], edit: Edit | None) -> tuple[Descriptor, ...]:
-        """The next versions of tables in which a foreign key moves or is renamed."""
         changed = []
         for before in self.others.values():
             here = before if edit is None else edit(before)

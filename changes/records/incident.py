@@ -91,7 +91,6 @@ def incident(asked: QueryDict) -> Incident:
 
 
 def _tables(asked: QueryDict, moved: Sequence[int]) -> tuple[tuple[int, str], ...]:
-    """The named table, the one `moved` last in that time, or the one changed last."""
     if asked.get("table"):
         found = table_named(asked["table"])
         if found is None:

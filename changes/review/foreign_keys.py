@@ -65,7 +65,6 @@ def _parted(at: int, before: Known, after: Known) -> Iterator[Fault]:
 
 
 def _ends(known: Known) -> dict[Named, Ends]:
-    """The foreign keys with a side in one of the tables."""
     found: dict[Named, Ends] = {}
     for table in known.values():
         for one in (*table.foreign_keys, *table.referenced_by):

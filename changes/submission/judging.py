@@ -101,7 +101,6 @@ def _as_reader(text: str, style: TimeStyle) -> Iterator[Any]:
 
 
 def _kept(cursor: Any, name: str, value: str) -> str:
-    """A column's expression as PostgreSQL prints it."""
     cursor.execute("SET LOCAL ROLE NONE")
     cursor.execute("SELECT set_config('timezone', %s, true)", [USERS_SETTINGS["timezone"]])
     cursor.execute(TEXT_SQL, [name, value])

@@ -188,7 +188,6 @@ def _all_users(cursor: Any, number: int) -> list[str]:
 def _users_of(
     number: int, tables: Iterable[Descriptor], changes: Iterable[Change], making: Iterable[str]
 ) -> Iterator[str]:
-    """Tables, changes and transactions with rows on a storage, now or soon."""
     for table in tables:  # those that are dropped have none
         if _is_spread_over(table, number):
             yield f"table {table.name} is spread over {table.storage_count(settings.STORAGE_COUNT)} storages"
@@ -206,7 +205,6 @@ def _is_spread_over(table: Descriptor, number: int) -> bool:
 
 
 def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterator[str]:
-    """Live tables with pairs on a storage that no placement explains."""
     spread = {table.table_id for table in tables if _is_spread_over(table, number)}
     for table in Table.objects.filter(state=Table.State.LIVE).exclude(pk__in=spread).order_by("name"):
         cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE v IS NOT NULL)")
@@ -250,8 +248,6 @@ def _drop_some(number: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unspread:
-    """A table on another number of storages, and the statement that changes that."""
-
     table: str
     statement: str
     storages: int

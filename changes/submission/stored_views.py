@@ -100,7 +100,6 @@ def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
 
 
 def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
-    """Raises 55006 unless these columns are public."""
     public = {} if table is None else {column.id: column for column in table.public_columns}
     missing = sorted(name for name, column in use.columns.items() if column not in public)
     if missing:
@@ -111,7 +110,6 @@ def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
 
 
 def _check_types_stay(use: TableUse, before: Descriptor | None, after: Descriptor, why: str) -> None:
-    """Raises 55006 for a column whose type an open change changes."""
     if before is None:
         return
     for name, column_id in sorted(use.columns.items()):

@@ -84,8 +84,6 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """A table that is not dropped, and its newest version, if any."""
-
     table_id: TableId
     name: str
     is_sandbox: bool

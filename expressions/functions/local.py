@@ -24,7 +24,6 @@ from expressions.values import arithmetic, numerics, texts
 
 
 def operators() -> Named:
-    """Operators by their names."""
     yield from _of_integers()
     yield from _of_floats()
     pair = (NUMERIC, NUMERIC)
@@ -81,7 +80,6 @@ def _comparisons() -> Named:
 
 
 def functions() -> Named:
-    """Functions by their names."""
     for of in INTEGERS:
         yield "abs", Overload((of,), of, arithmetic.whole(of, abs))
     for of in FLOATS:

@@ -119,7 +119,6 @@ def divide(a: Decimal, b: Decimal) -> Decimal:
 
 
 def _rounded_quotient(a: Decimal, b: Decimal, scale: int) -> Decimal:
-    """The quotient rounded once, halves away from zero."""
     look_at(scale)
     if a.adjusted() - b.adjusted() + scale > 2 * DIGITS_MAX:
         raise numerics.TooManyDigits(numerics.TOO_MANY_DIGITS)

@@ -98,7 +98,6 @@ def remove_member(course: Course, number: int) -> None:
 
 
 def _delete(members: QuerySet[Membership]) -> None:
-    """Delete members with their answers, and with their questions to the explorer."""
     with transaction.atomic():
         owners = [Learner(member_id=pk).owner for pk in members.values_list("pk", flat=True)]
         Question.objects.filter(owner__in=owners).delete()

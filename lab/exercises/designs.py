@@ -176,7 +176,6 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
 def _judged(
     task: Design, lines: Sequence[str], faults: tuple[Text, ...], explored: Callable[[int], Answer]
 ) -> Judgement:
-    """Explored with the task's nodes, and if that is safe, with the hidden ones."""
     try:
         answer = explored(task.nodes)
         if answer.verdict is Verdict.PROVED and task.hidden_nodes:

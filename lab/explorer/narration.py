@@ -258,7 +258,6 @@ class Narrator:
                 yield part_of(self.model, self.effects.name_of(slot[1]))
 
     def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[tuple[int, Text]]:
-        """Pairs that a statement should have removed or changed, and did not."""
         if statement[0] == INSERT:
             return
         old, new = self._pairs(before), self._pairs(after)

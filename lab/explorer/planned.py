@@ -265,7 +265,6 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
 
 
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
-    """The elements that a foreign key needs and that are not public wherever it is enforced."""
     below = [one for one in moving(plan) if _needs(plan, element, one)]
     directions = [plan.forward, *(rollback_steps(plan, done) for done in range(1, 1 + plan.reversible_publishes))]
     versions = [step.published for steps in directions for step in steps if step.descriptor is not None]

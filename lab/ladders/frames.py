@@ -102,7 +102,6 @@ class Film:
     def __init__(
         self, plain: Plain, places: Places, *, shows_danger: bool = False, about: Collection[str] = ()
     ) -> None:
-        """`about`: the clauses that are marked; all, if none is named."""
         self.plain, self.places, self.model = plain, places, plain.model
         self.shows_danger, self.about = shows_danger, about
         self.sentences = Sentences(plain)
@@ -224,7 +223,6 @@ class Film:
 
 
 def _marks_of(fault: Fault, left: Sequence[Cell], right: Sequence[Cell]) -> Iterator[tuple[str, str]]:
-    """The cells that a fault is about: those of its row, or where one is missing."""
     anomaly = ANOMALIES[fault.clause]
     row = str(fault_text(fault.why).values.get("row", ""))
     rows = {one.key: one for one in left}

@@ -28,8 +28,6 @@ BUDGET = Budget(states=60_000)
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A run: its verdict, how much was tried for it, the stores of its stage (a name of them), and its frames."""
-
     verdict: str
     states: int
     stores: str

@@ -137,7 +137,6 @@ class Sentences:
         return NOTHING
 
     def _state_used(self, name: str, config: Config, changed: Collection[ModelPair]) -> tuple[int, State]:
-        """The element whose pairs changed, else the first, and its state in the version that the node uses."""
         states = self._states_in(config, self._version_used(name, config))
         parts = (part_of(self.model, self.plain.effects.name_of(key)) for _, key, _ in sorted(changed))
         at = len(states) - 1 if self.model.has_placements else next(parts, None) or 0

@@ -201,7 +201,6 @@ class Asking:
         return DAMAGE.of(self.plain.faults(config), self.plain.stops[config.stop].newest)
 
     def _foremost(self, faults: Sequence[Fault]) -> Fault:
-        """Of several faults the one that this kind of element is known for."""
         usual = OF_KIND.get(self.model.kind, ())
         return min(faults, key=lambda one: usual.index(ANOMALIES[one.clause]) if ANOMALIES[one.clause] in usual else 99)
 

@@ -21,8 +21,6 @@ PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The columns that the model's one stands for, in the order in which a schema names them."""
-
     columns: tuple[ColumnId, ...]
     condition: str = ""
 

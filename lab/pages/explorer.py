@@ -139,7 +139,6 @@ def _form(sent: QueryDict) -> Form:
 
 
 def _described(form: Form) -> Session:
-    """Raises `BadModel`, `BadSession` or `DdlError` with what is wrong."""
     stages = tuple(stage_named(text.strip()) for text in form.states.split(",") if text.strip())
     described = Model(stages=stages, nodes=form.nodes, **kinds_described(form.kind))
     plan_of(described)

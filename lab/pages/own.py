@@ -239,7 +239,6 @@ def _statements(form: Form) -> tuple[PlannedStatement, ...]:
 
 
 def _chosen(form: Form, statements: tuple[PlannedStatement, ...]) -> int:
-    """The number of the statement to look at: the last one that has a plan, unless another one is asked for."""
     having = [number for number, one in enumerate(statements, 1) if one.plan is not None]
     return form.at if form.at in having else having[-1] if having else 0
 
@@ -262,7 +261,6 @@ def _planned(form: Form) -> dict[str, Any]:
 
 
 def _case(form: Form, number: int) -> Case:
-    """The case that a question is about. Raises `DdlError`, `BadSession`."""
     statements = _statements(form)
     chosen = _chosen(form, statements)
     plan = statements[chosen - 1].plan if chosen else None

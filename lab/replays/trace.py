@@ -129,7 +129,6 @@ class Trace:
                 yield Narrated(actions.Begin(one.number, one.node, one.version), text)
 
     def at(self, node: str, at: int) -> Transaction:
-        """The transaction that the node has open at a step, or begins with it."""
         return max((one for one in self.transactions if one.node == node and one.begins <= at), key=lambda o: o.begins)
 
     def _begins(self, one: Transaction) -> Iterator[Narrated]:

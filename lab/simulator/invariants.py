@@ -237,7 +237,6 @@ def _is_of_the_rows(plan: Plan, error: str) -> bool:
 
 
 def _is_deleting_rows(driver: Driver) -> bool:
-    """A table that is dropped for good, or whose addition is rolled back: its rows are no longer promised."""
     if all(move.element.kind is not Kind.TABLE for move in driver.state.plan.moves):
         return False
     deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])

@@ -70,7 +70,6 @@ def _assignments(text: str) -> list[tuple[str, str]]:
 
 
 def _required(answer: Answer) -> Iterator[tuple[int, str, str]]:
-    """NOT NULL columns that a later release no longer writes, with the place of that release."""
     for finding in answer.counted:
         if finding.kind == "refused" and finding.found.about == "23502" and finding.release:
             found = re.search(r'column "(.+?)" of relation "(.+?)"', str(dict(finding.found.values).get("message", "")))

@@ -74,7 +74,6 @@ def _table(relation: Any) -> tuple[str, frozenset[str]]:
 
 
 def _refuse(node: Any, what: dict[str, str]) -> None:
-    """Raises `NotModelled` for the first clause that is present."""
     for name, advice in what.items():
         part = getattr(node, name)
         is_there = node.HasField(name) if hasattr(part, "ListFields") else bool(part)

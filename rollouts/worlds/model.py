@@ -594,7 +594,6 @@ class Model:
 
 
 def _goes_by(key: str, statement: Statement) -> bool:
-    """True if the statement meets no row but that of its key."""
     if isinstance(statement, Insert):
         return (statement.source is None and key in statement.parameters) or (
             statement.source is not None and _goes_by(key, statement.source)

@@ -28,8 +28,6 @@ ORDER BY table_id, version DESC"""
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A foreign key, and a version of its referenced table."""
-
     descriptor: Descriptor
     foreign_key: Constraint
     referenced: Descriptor

@@ -111,7 +111,6 @@ class Judge:
         return psycopg.connect(self.dsn, autocommit=True, **session_options("schemalab judge"))
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
-        """A `Finding` as JSON for each range. Raises `RunClosed`."""
         with (
             self.connect() as connection,
             snapshot_reads.snapshot(connection, self.snapshot),

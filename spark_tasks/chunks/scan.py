@@ -115,7 +115,6 @@ def _block_ranges(
 
 
 def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
-    """True when the columns' pairs are few enough to read at once."""
     sql = (
         f"SELECT coalesce(sum({PREFIX.size} + octet_length(k) + octet_length(v)), 0) <= {AT_ONCE_BYTES}"
         f" FROM {kv(key_range.storage, descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL AND c = ANY(%b::int2[])"

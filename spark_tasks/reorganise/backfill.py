@@ -67,8 +67,6 @@ class MissingPairs:
 
 @dataclass(slots=True)
 class Lacking:
-    """Pairs and entries by storage, as found."""
-
     rows: dict[int, list[Pairs]] = field(default_factory=dict)
     entries: dict[int, list[Pairs]] = field(default_factory=dict)
 
@@ -81,8 +79,6 @@ class Lacking:
 
 @dataclass(slots=True)
 class FillWorker:
-    """A worker with its session, the run's requests, and its pace."""
-
     connection: chunk.Connection
     control: chunk.RunControl
     pace: Pace

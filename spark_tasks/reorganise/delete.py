@@ -81,7 +81,6 @@ class DeleteKeys:
     placements: tuple[PlacementId, ...] = ()
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
-        """Empties the ranges in turn; yields the pairs removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
@@ -92,7 +91,6 @@ class DeleteKeys:
         return self._all(connection, rest_of(key_range, reached), size)
 
     def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
-        """All pairs, up to `size` keys."""
         cursor, names = connection.cursor(binary=True), self._names(key_range)
         within, ends_of = (WITHIN, bounds) if is_among_rows(key_range) else (WITHIN_INDEX, _ks)
         asked = (*ends_of(key_range.low, key_range.high), size)
@@ -191,7 +189,6 @@ class DeleteRows:
         return keys[:count], count == len(keys) < size
 
     def _doomed(self, connection: chunk.Connection, storage: int, keys: list[bytes]) -> dict[int, list[bytes]]:
-        """The keys to remove on each storage: the rows' pairs and entries."""
         doomed: dict[int, list[bytes]] = {storage: [*keys]}
         if not keys or not self._indexes:
             return doomed
@@ -212,7 +209,6 @@ class DeleteRows:
 
 
 def _whole_rows(keys: Sequence[bytes]) -> int:
-    """The number of pairs before the last row of a full page."""
     last, count = keys[-1][: -COLUMN.size], len(keys)
     while count and keys[count - 1][: -COLUMN.size] == last:
         count -= 1

@@ -38,7 +38,6 @@ class RowsWithoutValue:
     elements: Elements
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
-        """A `Finding` as JSON for each range: C2 of columns, C4 of indexes. Raises `RunClosed`."""
         with self.run_token.connect() as connection:
             for key_range in key_ranges:
                 chunk.listen(connection, self.run_token, chunk.RunControl())

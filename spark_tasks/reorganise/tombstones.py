@@ -64,7 +64,6 @@ def tombstones_of(
 def with_tombstones(
     connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
 ) -> list[KeySpace]:
-    """The key spaces in which the connection's snapshot has a tombstone."""
     tables = [kv(storage, descriptor.table_id) for storage in range(1, descriptor.storage_count(storages) + 1)]
     return [
         space

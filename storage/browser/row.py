@@ -117,7 +117,6 @@ def ranges(descriptor: Descriptor, key: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:
-    """Keys of all entries that the row may have."""
     return [entry_pair(descriptor, p, i, row)[0] for p in descriptor.placements for i in descriptor.indexes]
 
 
@@ -241,7 +240,6 @@ def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:
 
 
 def _why(owner: _Owner, home: Home, found: str) -> str:
-    """Why a query sees the pair or not; of a missing pair, why that is right or wrong."""
     if found == "tombstone":
         return found
     is_placed = home.placement.state is State.PUBLIC

@@ -75,7 +75,6 @@ def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) 
 
 
 def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> str:
-    """Two rows with the same values in a unique index."""
     return Sentence(
         "{row} and {other} have the same {what} {values} in unique index {index}",
         row=row_named(descriptor, first),

@@ -317,7 +317,6 @@ class Alters:
                 self._add_reference(pair.new, one)
 
     def _same_reference(self, pair: Pair, old: ShownReference, new: ShownReference) -> bool:
-        """True when columns and referenced key stay."""
         other = self.pairs.get(new.table_id)
         shape = (old.columns, old.table_id, old.others, old.key_id, old.on_delete, old.on_update)
         if other is None or shape != (
@@ -371,7 +370,6 @@ class Alters:
         return made, sorted(dropped)
 
     def _breaks(self, view: ShownView, known: Known, is_less: bool) -> bool:
-        """True for a view that cannot stay while its columns change."""
         if known.revision != view.revision:
             return is_less  # what it has read up to now is not known
         return any(numbers & self.unsteady.get(table_id, frozenset()) for table_id, numbers in view.reads)

@@ -121,7 +121,6 @@ def _alter(connection: psycopg.Connection[Any], steps: Sequence[Step]) -> dict[P
 
 
 def _refusal(connection: psycopg.Connection[Any], step: Step) -> str:
-    """Executes a step that may fail; returns the reason."""
     try:
         with connection.transaction():
             _execute(connection, step.sql)

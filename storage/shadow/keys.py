@@ -43,5 +43,4 @@ def is_shown_as_constraint(key: Key) -> bool:
 
 
 def required_columns(table: Descriptor) -> frozenset[ColumnId]:
-    """The public NOT NULL columns, those of the key among them."""
     return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.declared_key)

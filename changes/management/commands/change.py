@@ -29,7 +29,6 @@ MARKS = {"current": "now", "todo": ""}
 
 
 def _rows(word: str) -> int | None:
-    """Rows per second; None for `off`."""
     try:
         return None if word == "off" else rows_per_s_in(word)
     except NoRate as error:

@@ -107,7 +107,6 @@ def _states(version: Json) -> str:
 
 
 def _written(text: str, file: str) -> tuple[str, services.Foreseen]:
-    """A written plan and its statement. Raises `CommandError` and the planner's errors."""
     try:
         body = json.loads(text)
         plan = read_plan(body, lambda statement: services.plan_ahead(statement).plan)

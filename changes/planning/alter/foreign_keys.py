@@ -114,7 +114,6 @@ def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[Colu
 
 
 def _unique_by(sketch: Sketch, parent: Descriptor, columns: tuple[ColumnId, ...], action: NewForeignKey) -> IndexId:
-    """The index that makes the referenced values unique, or the primary key."""
     if set(columns) == set(parent.primary_key):
         return PRIMARY
     over = [

@@ -52,7 +52,6 @@ def predictions(book: Book, rows: selectors.Tasks) -> Iterator[dict[str, Any]]:
 
 
 def _first_attempts(rows: Iterable[Progress]) -> Mapping[int, Attempt]:
-    """The first answer of each row, unless the solution had been shown by then."""
     found: dict[int, Attempt] = {}
     for attempt in Attempt.objects.filter(progress__in=[row.pk for row in rows]).order_by("pk"):
         found.setdefault(attempt.progress_id, attempt)

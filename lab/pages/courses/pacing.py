@@ -161,7 +161,6 @@ def _options(book: Book, screen: Screen) -> list[str]:
 
 
 def _paced(mine: Course) -> tuple[Book, Chapter, Screen] | None:
-    """The screen on which a class is; None without a pace, or when that screen does not exist any more."""
     pace = services.pace_of(mine)
     book = next((one for one in chapters_of(mine) if pace is not None and one.folder == pace.chapter), None)
     if pace is None or book is None or book.chapter is None:

@@ -222,7 +222,6 @@ class Drawing:
         return IDS.index(PREFIX.unpack_from(key)[0]) if self.model.foreign_key else 0
 
     def _key_words(self, name: PairName) -> str:
-        """ "by_a: 1", "a", "row"."""
         if name.index != PRIMARY:
             assert name.values is not None
             return f"{self.names.word(INDEX_NAMES[name.index])}: {self.names.value(_value(name.values))}"
