@@ -1,8 +1,6 @@
-"""A test that measures how long others wait runs alone: beside it no other process of the suite is within a test.
-
-All tests share a room, which a test marked `alone` has for itself. Who wants to enter stands at one door, so that
-it is not always the next of the others that comes in.
-"""
+"""A test that measures how long others wait runs alone: beside it no other process of the suite is within a test. All
+tests share a room, which a test marked `alone` has for itself; all enter by one door, so that other tests do not keep
+it out."""
 
 import fcntl
 import os

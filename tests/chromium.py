@@ -1,7 +1,5 @@
-"""`python -m tests.chromium`: see that the browser tests have Debian's chromium, installing it where we may.
-
-Without it these tests are skipped, each with the reason, except in continuous integration, which must have it.
-"""
+"""`python -m tests.chromium`: sees that the browser tests have Debian's chromium, installing it where we may. Without
+it they are skipped, each with the reason, except in continuous integration."""
 
 import os
 import shutil

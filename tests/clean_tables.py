@@ -1,8 +1,5 @@
-"""Empties the tables that a test has filled, and only those.
-
-Django flushes every table after a transactional test and makes content types and permissions anew, which takes longer
-than most tests. What a migration puts into the database stays here, as long as no test has changed it.
-"""
+"""Empties the tables that a test has filled, and only those: Django flushes every table and makes content types and
+permissions anew, which takes longer than most tests. Rows of a migration stay, as long as no test changes them."""
 
 from django.core.management import call_command
 from django.db import connection, transaction

@@ -1,16 +1,9 @@
-"""Which tests run in the same process: those that share something slow to start.
+"""The tests that run in the same process, since they share something slow to start: the whole cluster (tests/product,
+its browser late, its end last), a small cluster of nodes in two halves, one warm Spark session, the explorer's answers,
+all modules parsed once (docs); each other file by itself.
 
-    product   the whole cluster: tests/product, its browser late, its end last
-    nodes-1   a small cluster of nodes, in two halves
-    nodes-2
-    spark     one warm Spark session
-    explorer  what the explorer answers about the built-in models: found once
-    docs      all modules of the project, read and parsed once
-    a file    everything else, by itself
-
-`--dist loadgroup` of pytest-xdist 3.8 cannot be used: it writes the group into a test's id, which pytest 9.2 no longer
-lets it do, so it silently deals out single tests. The groups are told from the path, so that the process that deals
-them out needs no test to be collected.
+`--dist loadgroup` of pytest-xdist 3.8 writes the group into a test's id, which pytest 9.2 no longer lets it do, so it
+silently deals out single tests. Groups follow from the path, so that they are dealt out without collecting tests.
 """
 
 from pathlib import PurePath

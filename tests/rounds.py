@@ -1,8 +1,5 @@
-"""Few rounds in the suite, many in `make soak`: what is tried at random, or at every moment.
-
-Beside real services a round costs seconds, and of the pure ones there are many. The suite has enough of them to see
-that the test itself works and what is badly wrong; all of them, and more, belong into the soak.
-"""
+"""Few rounds in the suite, many in `make soak`: of what is tried at random, or at every moment, the suite does enough
+to find what is badly wrong."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

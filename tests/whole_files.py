@@ -1,9 +1,6 @@
-"""A worker of a whole run imports and collects a file of tests when it comes to it.
-
-pytest-xdist lets each worker collect everything before the first test runs: in a fresh clone, where assertions are
-rewritten, 40 s of a processor for each worker. With `--whole-files`, for runs that leave out no test by its name, a
-file is one item until a worker runs it.
-"""
+"""With `--whole-files` a worker of a whole run imports and collects a file when it comes to it: pytest-xdist lets each
+worker collect everything first, in a fresh clone 40 s of a processor each. For runs that leave out no test by its
+name."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
-"""A browser's site and a cluster's answer every request of the chapters alike: without an answer, wrong, and right.
-
-In the suite a screen of each kind of task, another one in each language; all screens in the soak.
-"""
+"""A browser's site and a cluster's answer every request of the chapters alike: without an answer, wrong, and right. The
+suite does a screen of each kind of task, another one in each language; the soak does all."""
 
 import base64
 import json

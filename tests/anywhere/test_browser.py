@@ -1,7 +1,5 @@
 """The folder of `make anywhere` in a real browser, behind `python -m http.server`: online, then with the server ended.
-
-Skipped where npm or chromium is missing.
-"""
+Skipped where npm or chromium is missing."""
 
 from __future__ import annotations
 
@@ -228,10 +226,8 @@ SPOIL_MEMORY = """async (names) => {
 
 
 def test_a_window_without_service_workers(browser: Browser, folder: Path) -> None:
-    """From a link, which the host's page for a missing file sends to the shell: a page, an answer, the stage.
-
-    It finds a copy of the memory that it cannot use, and makes its own.
-    """
+    """From a link, which the host's page for a missing file sends to the shell: a page, an answer, the stage. The
+    window finds a copy of the memory that it cannot use, and makes its own."""
     served, complaints, warnings = Served(folder), list[str](), list[str]()
     context = browser.new_context(**PHONE, service_workers="block")
     context.set_default_timeout(ANSWER_MS_MAX)

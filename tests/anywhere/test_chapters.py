@@ -1,7 +1,5 @@
 """All chapters in a browser, from the folder, in both languages: wrong answers, then right ones by the page's controls.
-
-In the soak. The suite does three chapters (`test_browser`), and compares answers with a cluster's (`test_alike`).
-"""
+In the soak; the suite does three chapters (`test_browser`)."""
 
 from __future__ import annotations
 

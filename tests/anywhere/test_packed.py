@@ -1,8 +1,5 @@
-"""What `pack` lays out is enough: each chapter's first screen and handout open from a copy of it alone, in Chinese.
-
-The copy is served by Python without its packages and without the clone. Only the parser is this machine's: in a browser
-it is WebAssembly (`test_parser`).
-"""
+"""The packed files suffice: each chapter's first screen and handout open from a copy of them alone, in Chinese, with
+Python alone but for this machine's parser (in a browser it is WebAssembly: `test_parser`)."""
 
 import json
 import shutil

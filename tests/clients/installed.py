@@ -1,8 +1,5 @@
-"""The clients, in the versions that are pinned here: Python's in an environment of their own, others from npm.
-
-pgjdbc is where Debian's package `libpostgresql-jdbc-java` puts it, or where JDBC says. The page names a
-runtime that is missing; nothing else depends on it.
-"""
+"""The clients, in the versions that are pinned here: Python's in an environment of their own, others from npm, pgjdbc
+from Debian's `libpostgresql-jdbc-java` or JDBC. The page names a runtime that is missing."""
 
 import os
 import shutil

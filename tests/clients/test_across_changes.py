@@ -1,7 +1,5 @@
-"""The trial of prepared statements across schema changes does not take errors, or silence, for answers.
-
-The drivers themselves run with `make clients`; here a door of theirs answers as it should not.
-"""
+"""The trial of prepared statements across schema changes does not take errors, or silence, for answers. `make clients`
+runs the drivers themselves; here a false connection answers as it should not."""
 
 import importlib
 import sys

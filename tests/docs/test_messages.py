@@ -1,7 +1,5 @@
-"""Messages are values where they arise: no regular expression reads a sentence of ours back.
-
-Every pattern of the product is tried on every message of the catalogue, with words in the place of its values.
-"""
+"""Messages are values where they arise: no regular expression reads a sentence of ours back. Every pattern of the
+product is tried on every message of the catalogue, with words in the place of its values."""
 
 import ast
 import re

@@ -1,9 +1,8 @@
-"""The words that were retired, what to write instead, and a search for them in all that people read.
+"""The retired words, what to write instead, and a search for them in all that people read.
 
-Each row of `RETIRED` is one word of a dialect that the code once had; the glossary (docs/reference/glossary.md) has
-the field's. Searched are names where they are bound (so the hit is where the name can be changed), names of files,
-docstrings, comments, texts, pages, templates, golden scripts. Not searched: single words in strings (keys of JSON,
-columns, URLs and stored values keep their names), SQL, migrations, tests.
+Searched are names where they are bound, names of files, docstrings, comments, texts, pages, templates, golden scripts.
+Not searched: single words in strings (keys of JSON, columns, URLs and stored values keep their names), SQL, migrations,
+tests. The glossary (docs/reference/glossary.md) has the field's words.
 
     python -m tests.docs.words                    every hit, room by room
     python -m tests.docs.words changes nodes/sql  those of some folders or files
@@ -55,11 +54,9 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A row of the table: what is retired, what to write, and where it is looked for.
-
-    `names` is searched in names that were cut into their words (`is_past_turn`: "is past turn"), `text` in everything
-    else, `docstring` in docstrings only; a space in a pattern stands for any white space. `under` limits it to folders.
-    """
+    """A row of the table: what is retired, what to write, and where it is looked for. `names` is searched in names that
+    were cut into their words (`is_past_turn`: "is past turn"), `text` in everything else, `docstring` in docstrings
+    only; a space in a pattern stands for any white space. `under` limits it to folders."""
 
     retired: str
     write: str

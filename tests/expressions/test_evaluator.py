@@ -1,9 +1,6 @@
-"""The evaluator gives the values and the errors that PostgreSQL gives, for every call that it can compute.
-
-Each operator, function and cast is tried alone over drawn values, and all of them in expressions drawn from a grammar:
-there a value that is not asked for must not fail either. PostgreSQL sees columns, not constants, which it would compute
-before it is asked.
-"""
+"""The evaluator gives the values and the errors that PostgreSQL gives, for every call that it can compute: each alone
+over drawn values, and all in expressions drawn from a grammar, where an unused value must not fail either. PostgreSQL
+sees columns, not constants, which it would compute beforehand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,10 +94,8 @@ def values(of: SqlType) -> st.SearchStrategy[Any]:
 
 
 def is_short(value: Any) -> bool:
-    """False for numerics of a hundred thousand digits: what several of them give takes seconds on either side.
-
-    And for three zeros that punctuation precedes: a date out of range to PostgreSQL, and no date here.
-    """
+    """False for numerics of a hundred thousand digits, whose results take seconds on either side, and for three zeros
+    that punctuation precedes: a date out of range to PostgreSQL, and no date here."""
     if isinstance(value, str):
         return "\\000" not in value
     return not isinstance(value, Decimal) or not value.is_finite() or len(value.as_tuple().digits) <= DIGITS_MAX

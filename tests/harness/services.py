@@ -1,8 +1,6 @@
-"""The database and Redis of a test session: embedded, in a private home, gone afterwards.
-
-Imported by tests/conftest.py before Django reads its settings. Starting is left to the first test that asks
-(`services`, and by it `dsn`, `redis_url` and every test marked django_db), so pure tests pay nothing.
-"""
+"""The database and Redis of a test session: embedded, in a private home, removed afterwards. tests/conftest.py imports
+it before Django reads its settings; the first test that asks (`services`, `dsn`, `redis_url`, django_db) starts them,
+so pure tests pay nothing."""
 
 import atexit
 import os
@@ -42,9 +40,7 @@ def surround() -> Path:
 
 
 def keep_bytecode() -> None:
-    """Modules are compiled once for us and all our children, whatever the environment says.
-
-    Tests start dozens of processes of the product, and without bytecode each takes two seconds more of a processor.
-    """
+    """Modules are compiled once for us and all our children, whatever the environment says: without bytecode each of
+    the dozens of processes takes two seconds more of a processor."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False

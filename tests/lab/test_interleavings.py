@@ -1,8 +1,5 @@
-"""Random schedules of a small cluster: what must always hold, whatever comes first (L2, L3, the seven clauses).
-
-The cluster is the lab's, so every machine and every rule is the product's. Hypothesis chooses what
-happens next and shrinks a failure to the shortest schedule that shows it.
-"""
+"""Random schedules of a small cluster: what must always hold, whatever comes first (L2, L3, the seven clauses). The
+lab's cluster has the product's machines and rules. Hypothesis shrinks a failure to the shortest schedule."""
 
 from dataclasses import dataclass, field, replace
 

@@ -1,9 +1,5 @@
-"""Whatever routers, storages and publishes do in whatever order: no row is lost, doubled, or in a wrong column.
-
-The requests are the lab's over `nodes.router` (`lab.cluster.requests`), the pairs those of `storage.mutations`, changes
-of the sharding key go by the executor's machine. News is lost: a node learns of a version by being refused, or as it
-renews its lease.
-"""
+"""Whatever routers, storages and publishes do in whatever order: no row is lost, doubled, or in a wrong column. News is
+lost: a node gets a version by being refused, or as it renews its lease."""
 
 from contextlib import suppress
 from dataclasses import replace

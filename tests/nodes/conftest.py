@@ -1,9 +1,7 @@
-"""A small cluster for the tests of nodes: real node processes on a database of their own.
-
-The database is one beside the test database, so other tests' clean-up does not touch it. Tables are made inside
-transactions (T9), which needs no worker; tests of other DDL ask for `worker`. A node takes two seconds of a processor
-to start: tests whose node needs short leases and nothing else share one, `short`.
-"""
+"""A small cluster for the tests of nodes: real node processes on a database beside the test database, out of reach of
+other tests' clean-up. Tables are made inside transactions (T9), which needs no worker; tests of other DDL ask for
+`worker`. Tests that need short leases and nothing else share the node `short`, since a node takes two seconds to
+start."""
 
 import itertools
 import os

@@ -1,11 +1,6 @@
-"""A PostgreSQL that crashes under writers, and the ledger of what it acknowledged: T7 against the real thing.
-
-    writers   a node's transactions, each inserts one new number
-    crash     SIGKILL of the WAL writer: the postmaster ends all sessions, recovers, and goes on as the same process
-    ledger    what the clients were told of each number, kept by them and compared with the table at the end
-
-The server has the settings we ship (fsync on), in a home of its own.
-"""
+"""A PostgreSQL that crashes under writers, and the ledger of what it acknowledged: T7 against the real thing. A crash
+is a SIGKILL of the WAL writer: the postmaster ends all sessions, recovers, and goes on as the same process. The server
+has the settings we ship (fsync on), in a home of its own."""
 
 import asyncio
 import contextlib

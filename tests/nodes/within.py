@@ -1,7 +1,5 @@
-"""A node's session inside the test's process, under versions that the test chooses, with its batches counted.
-
-It is a node to the store, where it enters as any does; its leases are nobody's business but the test's.
-"""
+"""A node's session inside the test's process, under versions that the test chooses, with its batches counted. It enters
+the store as any node does."""
 
 import asyncio
 import datetime as dt

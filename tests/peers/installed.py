@@ -1,8 +1,5 @@
-"""MariaDB and Percona Toolkit as Debian packages them, unpacked into `.peers`: nothing is installed on the machine.
-
-Existing programs on PATH are used, and so are packages that the machine has. gh-ost is in no registry of ours;
-where it is on PATH it takes part.
-"""
+"""MariaDB and Percona Toolkit as Debian packages them, unpacked into `.peers` unless the machine has them: nothing is
+installed on it. gh-ost, in no registry of ours, takes part where it is on PATH."""
 
 import os
 import shutil

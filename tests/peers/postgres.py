@@ -1,8 +1,5 @@
-"""PostgreSQL by itself: the embedded server, with the settings that Schema Lab gives it and a table of its own.
-
-CREATE INDEX CONCURRENTLY     two scans, and waits for transactions that are older
-UPDATE by ranges              a new column kept by a trigger, filled some thousand rows at a time, then renamed
-"""
+"""PostgreSQL by itself, with the settings that Schema Lab gives it: CREATE INDEX CONCURRENTLY, and a new column kept by
+a trigger, filled by UPDATEs of some thousand rows, then renamed."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,14 +1,7 @@
-"""The pictures of README and docs, from a running product: `make run` in one terminal, `make screenshots` in another.
-
-A scripted story, played in Debian's chromium on the demo's table, beside traffic:
-
-    a transaction is left open on n3 · an index is added · n3 holds it back · n2 is killed · n3 commits ·
-    the lease of n2 runs out · n2 is started again · public
-
-While it lasts the Cluster page is photographed: one picture that moves, and ends with the whole way of every node to
-public.
-Then the index is dropped again. The browser encodes the pictures (WebP); all together may have `BYTES_MAX`.
-"""
+"""The pictures of README and docs, from a running product: `make run` in one terminal, `make screenshots` in another. A
+scripted story on the demo's table, beside traffic: n3 blocks an index by an open transaction, n2 is killed, n3 commits,
+the lease of n2 expires, n2 is started again, the index is public and is dropped. The browser encodes the pictures
+(WebP); all together may have `BYTES_MAX`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody else, in a process of their own: asks all the time, and prints when each answer came and how long it took.
+"""A client in a process of its own, which asks all the time, and prints when each answer came and how long it took.
 
 python -m tests.product.pings sql DSN TABLE
 python -m tests.product.pings page ADDRESS COOKIE

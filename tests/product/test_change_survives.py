@@ -1,8 +1,5 @@
-"""An index is built beside traffic while something dies: the change ends, nothing is lost, the story tells it.
-
-Each test is the main job of the product (submit, walk through the states, audit) with one process killed, frozen or
-restarted in the middle of the fill, which is slowed down so that there is a middle.
-"""
+"""An index is built beside traffic while one process is killed, frozen or restarted in the middle of the (slowed) fill:
+the change ends, nothing is lost, the story reports it."""
 
 import json
 import os

@@ -1,7 +1,5 @@
 """The whole hostile list on a running cluster with the page open: others are answered within a second meanwhile.
-
-The tests of `tests/nodes/clients/test_hostile.py` ask one node alone. Here pages, workers and Spark share the machine.
-"""
+`tests/nodes/clients/test_hostile.py` asks one node alone; here pages, workers and Spark share the machine."""
 
 from __future__ import annotations
 

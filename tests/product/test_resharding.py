@@ -1,7 +1,5 @@
-"""A table is spread by another key, over another number of storages and back beside traffic.
-
-No error, no wrong answer, and a clean audit each time.
-"""
+"""A table is spread by another key, over another number of storages and back beside traffic: no error, no wrong answer,
+and a clean audit each time."""
 
 from collections.abc import Iterator
 

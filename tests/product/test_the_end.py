@@ -1,7 +1,4 @@
-"""However `manage.py up` ends, nothing of it is left.
-
-These are the last of the product's tests (tests/groups.py): nobody needs the cluster after them.
-"""
+"""However `manage.py up` ends, nothing of it is left. These are the last of the product's tests (tests/groups.py)."""
 
 import signal
 import time

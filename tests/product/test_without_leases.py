@@ -1,7 +1,5 @@
-"""A table without leases is changed beside traffic on all nodes.
-
-No error, no wrong answer, and a clean audit each time.
-"""
+"""A table without leases is changed beside traffic on all nodes: no error, no wrong answer, and a clean audit each
+time."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
-"""The steps of a model, done by real sessions of a PostgreSQL, and compared one by one.
-
-Each transaction under way has a session of its own. A statement that goes over several rows begins in a thread: where
-it waits for a lock it has taken its snapshot, as the model says, and it ends as soon as the lock is free.
-"""
+"""The steps of a model, done by real sessions of a PostgreSQL, one for each transaction, and compared one by one. A
+statement over several rows begins in a thread: where it waits for a lock it has taken its snapshot, as the model
+says."""
 
 import threading
 from collections import Counter

@@ -1,8 +1,6 @@
-"""*Yours already*, tried on the templates: each once as it is, and once with a fault that every release has alone.
-
-The fault is a read and a save: it loses what another user wrote between. No finding of the rollout may become grey by
-it, and the fault itself may not be red.
-"""
+"""*Yours already*, tried on the templates: each once as it is, and once with a fault that every release has alone (a
+read and a save, which loses another user's write). No finding of the rollout may become grey by it, and the fault
+itself may not be red."""
 
 import re
 import tomllib

@@ -1,7 +1,5 @@
-"""The schema changes of the storm, there and back, by table; what none of them takes away is what clients write.
-
-`EXTRAS` is a table that no client writes: its own name changes, and it is created and dropped again and again.
-"""
+"""The schema changes of the storm, there and back, by table; none takes away what clients write. `EXTRAS` is a table
+that no client writes: its own name changes, and it is created and dropped again and again."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

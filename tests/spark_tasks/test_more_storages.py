@@ -1,8 +1,5 @@
-"""A table that is spread over another number of storages, through every version of its plan, with writers of both.
-
-The third storage is a real one, made and removed by what `manage.py storages` calls. Whoever goes over storages and
-takes their number from the setting does not see what lies there: each test here has rows on it.
-"""
+"""A table that is spread over another number of storages, through every version of its plan, with writers of both. The
+third storage is a real one: code that takes the number of storages from the setting misses its rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
-"""A table whose sharding changes, through every version of its plan, with writers of both versions in between.
-
-The plan is the planner's; after each step the seven clauses and the audit judge every pair that is there.
-"""
+"""A table whose sharding changes, through every version of its plan, with writers of both versions in between; after
+each step the seven clauses and the audit judge every pair."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -394,10 +394,8 @@ def swapped(why: str) -> str:
 def test_entries_are_counted_while_they_are_compared(
     stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
-    """Those that no row has are found by their number, also before the first and behind the last that a row has.
-
-    Where rows are read part by part, all entries are counted beside the first of them.
-    """
+    """Those that no row has are found by their number, also before the first and behind the last that a row has. Where
+    rows are read part by part, all entries are counted beside the first of them."""
 
     def in_parts(*args: Any) -> Iterator[StoredRows]:
         for rows in scan.rows_in_parts(*args):

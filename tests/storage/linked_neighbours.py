@@ -1,11 +1,6 @@
-"""Which states of a foreign key may live together: `tests.storage.neighbours` with two tables.
-
-A row of child refers to a row of parent, or to none. The versions of both tables are published together (L11), and a
-node leases each by itself: while two are in use, it may have the one of the child and the other of the parent.
-
-    in use          absent, public
-    a node has      absent · public · absent in child, public in parent · public in child, absent in parent
-"""
+"""Which states of a foreign key may live together: `tests.storage.neighbours` with two tables, of which child refers to
+parent. Their versions are published together (L11), and a node leases each by itself: while two are in use, it may have
+the one of the child and the other of the parent."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -4,10 +4,8 @@
         for every statement that a node may run under either of them,
             what it leaves must be consistent with both (protocol.md, section 2)
 
-The universe is a table of two columns with one element more, a row or two, and two values: all of it is some hundreds
-of representations, so nothing is left to cleverness. What breaks is told with its clause and the statement that did it.
-Planner and docs have the same facts as a table (`changes.review.neighbour_states`); a test holds the two against each
-other. A foreign key spans two tables: `tests.storage.linked_neighbours` has a universe of both.
+The universe is a table of two columns with one element more, a row or two, and two values: some hundreds of
+representations. A test holds it against the table of planner and docs (`changes.review.neighbour_states`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -141,10 +139,8 @@ def unsafe_pairs(kind: Kind) -> dict[frozenset[State], Danger]:
 
 
 def dangers(versions: Mapping[str, Descriptor], *, rows: int = 1) -> Danger:
-    """What can go wrong while nodes hold these versions (by what they are called) at once; nothing: both are empty.
-
-    A single row shows all that is no matter of two rows.
-    """
+    """What can go wrong while nodes hold these versions at once; nothing: both are empty. A single row shows all that
+    is no matter of two rows."""
     return dangers_in(_OneTable(tuple(versions.items()), KEYS[:rows]))
 
 

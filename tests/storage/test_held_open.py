@@ -1,11 +1,6 @@
 """Writers beside a transaction that has written and stays open: PostgreSQL must not run out of records of what ended.
-
-    open    BEGIN, an update of one row, ..
-    beside  a read of another row, an update of it, each a transaction, thousands of times
-
-It gives up records of ended transactions, oldest first. Who then updates a row that one of those has updated, and
-another one read, is refused, and no retry helps (`schemalab.embedded.postgres.ENDED_BESIDE_ONE`).
-"""
+It gives up the oldest first; an update of a row that one of those has updated, and another one read, is then refused,
+and no retry helps (`schemalab.embedded.postgres.ENDED_BESIDE_ONE`)."""
 
 import shutil
 from collections.abc import Iterator

@@ -285,9 +285,7 @@ NEIGHBOURS = [(PLAIN, DELETE_ONLY), (DELETE_ONLY, FILLING), (FILLING, PUBLIC), (
 @given(statements=st.lists(st.tuples(st.integers(0, 1), STATEMENT), max_size=12))
 def test_adjacent_versions_keep_each_others_clauses(versions, statements) -> None:
     """The heart of F1, as a property: nodes one version apart write in any order, and both schemas stay consistent.
-
-    Integrity of an index that has just become public needs the fill, so C4 is judged where both versions put.
-    """
+    Integrity of an index that has just become public needs the fill, so C4 is judged where both versions put."""
     store = MemoryStore()
     for which, (kind, number, name) in statements:
         run(store, one_statement(store, versions[which], kind, number, name))

@@ -1,9 +1,6 @@
-"""The number of a table's storages is its placement's, not a setting's: who forgets it does not see all rows.
-
-`settings.STORAGE_COUNT`, what the cluster began with, goes to `storage_count` of a placement or a descriptor, or to
-functions that do so themselves. Here are all places that name it, and all loops over storages from a number; a new one
-has to say where its number comes from.
-"""
+"""The number of a table's storages is its placement's, not a setting's, with which not all rows are seen. Here are all
+places that name `settings.STORAGE_COUNT`, and all loops over storages from a number; a new one has to say where its
+number comes from."""
 
 import re
 from pathlib import Path

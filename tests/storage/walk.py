@@ -1,11 +1,5 @@
-"""A table walks a whole change, version by version, while statements of both versions in force and a fill go on.
-
-    versions      v0     v1     v2        v3       ..
-    statements    v0     v0 v1  v1 v2     v2 v3    of the version before and of this one, then of this one alone
-    work                        fill      purge    once the version before is drained, in small steps between statements
-
-After every step the pairs are consistent with each version in force, and every acknowledged value is there.
-"""
+"""A table walks a whole change, version by version, while statements of both versions in force and a fill go on. After
+every step the pairs are consistent with each version in force, and every acknowledged value is there."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -323,10 +317,8 @@ class Walk:
         return None if entry is None else Op(act, bucket, *entry)
 
     def repair(self) -> None:
-        """R10: a row without its unique entry gets it from a transaction, or two rows are duplicates.
-
-        The fill left it out for another row's entry, which is gone since: at its key there is a tombstone.
-        """
+        """R10: a row without its unique entry gets it from a transaction, or two rows are duplicates. The fill left it
+        out for another row's entry, which is gone since: at its key there is a tombstone."""
         contents = self.store.contents()
         for index in (self.now.index(i) for i in self.scenario.indexes if self.now.index(i).unique):
             mine = [

@@ -291,11 +291,8 @@ def test_an_answer_that_nobody_reads_ends_its_connection(site: Site, monkeypatch
 
 
 def test_a_visitors_many_requests_slow_nobody_elses(site: Site, client_of: ClientOf) -> None:
-    """40 at a time of one; the home page of another takes at most three times as long as it does alone.
-
-    Without a queue it took 40 times as long. Other tests on the machine may begin between the two measurements: so
-    three pairs are tried.
-    """
+    """40 at a time of one; the home page of another takes at most three times as long as it does alone (without a queue
+    40 times). Other tests may begin between the two measurements: so three pairs are tried."""
     cookies = {name: site.cookie(client_of(name)).encode() for name in ("lea", "sam")}
 
     def ask(name: str) -> float:

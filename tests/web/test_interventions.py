@@ -61,10 +61,8 @@ def past_return(plan: Plan) -> Execution:
 def test_past_the_point_of_no_return_a_page_for_each_intervention_and_a_cancel_is_refused(
     client_of: ClientOf, plan: Plan
 ) -> None:
-    """A page that would show the steps back, where there are none, was a 500.
-
-    Of every third kind of change: `tests.changes.executor.test_interventions` has them all.
-    """
+    """A page that would show the steps back, where there are none, was a 500. Of every third kind of change:
+    `tests.changes.executor.test_interventions` has them all."""
     change, sam = stored(plan, "running", past_return(plan)), client_of("sam")
     url = f"/changes/{change.pk}"
     assert {intervention: sam.get(f"{url}/{intervention}/").status_code for intervention in INTERVENTIONS} == {

@@ -106,10 +106,8 @@ def test_a_task_of_the_relay_that_dies_begins_again(
 def test_a_browser_that_leaves_in_its_handshake_is_no_mistake(
     site: Site, client_of: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """uvicorn leaves out the answer then, and says of the message after it that it was not expected.
-
-    It logs a traceback of every end of an application but that by its own `ClientDisconnected`.
-    """
+    """uvicorn leaves out the answer then, and does not expect the message after it. It logs a traceback of every end of
+    an application but that by its own `ClientDisconnected`."""
     connect, call = consumers.LiveConsumer.connect, consumers.LiveConsumer.__call__
     transports, ends = list[asyncio.Transport](), list[str]()
 

@@ -253,10 +253,8 @@ def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(clust
     ],
 )
 def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
-    """One change, and a worker that dies at the first hook, the next at the second, and so on to the end.
-
-    What steps the others have, these two have as well: the others are in the soak.
-    """
+    """One change, and a worker that dies at the first hook, the next at the second, and so on to the end. These two
+    have all steps that the others have; the others are in the soak."""
     for each in filter(None, before.split("; ")):
         made(each)
     change = services.submit(statement, who="ann")
@@ -362,10 +360,8 @@ def test_x4_a_change_that_never_began_leaves_nothing():
 
 @every(5)
 def test_x6_a_cancel_at_any_moment_wins_or_is_refused(every):
-    """Before the first effect of one change, after it in the next one, and so on to the last step.
-
-    The suite tries every fifth moment, the soak each.
-    """
+    """Before the first effect of one change, after it in the next one, and so on to the last step. The suite tries
+    every fifth moment, the soak each."""
     made()
     for at in range(1, 40, every):
         change = services.submit(f"CREATE INDEX i{at} ON users (age)", who="ann")

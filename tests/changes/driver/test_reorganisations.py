@@ -153,10 +153,8 @@ def test_an_estimate_counts_the_rows_while_they_are_few(people):
 
 @every(3)
 def test_x6_a_type_change_may_be_cancelled_at_any_moment_between_its_swap_and_the_next_version(people, every):
-    """Before or after each effect in turn; what a client writes there under the swap is there afterwards.
-
-    The suite tries every third moment, the soak each.
-    """
+    """Before or after each effect in turn; what a client writes there under the swap is there afterwards. The suite
+    tries every third moment, the soak each."""
     before = newest_descriptor(people.table_id)
     for at in range(1, 20, every):
         change = services.submit("ALTER TABLE users ALTER age TYPE smallint", who="ann")

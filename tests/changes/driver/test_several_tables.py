@@ -36,10 +36,8 @@ DROP = "ALTER TABLE trips DROP CONSTRAINT trips_code_fkey"
     ]
 )
 def tables(request: pytest.FixtureRequest) -> tuple[int, int]:
-    """trips and airports; either may have the lower id, and is then locked first.
-
-    In the suite the parent is here; both orders of locks are in `test_lock_order`.
-    """
+    """trips and airports; either may have the lower id, and is then locked first. The suite has the parent first; both
+    orders of locks are in `test_lock_order`."""
     return in_order(*request.param)
 
 

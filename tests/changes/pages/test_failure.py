@@ -1,7 +1,5 @@
-"""The cause of a failed change: a count, rows in a table, and a query that a node takes; not what follows from it.
-
-That the queries find the rows is tried on nodes (`tests.nodes.session.test_schema_changes_of_data`).
-"""
+"""The cause of a failed change: a count, rows in a table, and a query that a node takes; not what follows from it. That
+the queries find the rows is tried in `tests.nodes.session.test_schema_changes_of_data`."""
 
 from __future__ import annotations
 

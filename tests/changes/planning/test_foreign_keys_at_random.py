@@ -1,8 +1,5 @@
-"""Any changes of three tables that refer to each other, one after the other: what no single example would show.
-
-After each one that is not refused the two sides of every foreign key say the same, every rollback leads to the tables
-as they were, and the undo can be planned.
-"""
+"""Random changes of three tables that refer to each other, one after the other: after each the two sides of every
+foreign key agree, every rollback leads to the tables as they were, and the undo can be planned."""
 
 from itertools import product
 

@@ -1,11 +1,10 @@
 """Prepared statements while their table goes through schema_changes.tsv, through another node; every answer is judged.
 
-A worker owns a range of keys, so it knows each of its rows. An answer has the columns of a version between the one that
-was there when it was asked and the one that came about meanwhile, with values and counts as the ledger has them. An
-error is one that PostgreSQL gives: 0A000 (cached plan must not change result type) when something changed since the
-statement was prepared, 42703 when a column that it names is not in one of these versions, 40001 as at SERIALIZABLE.
-All of them did nothing: in the end the table is what the ledgers say. Errors alone are no answer: after the first and
-the last change each worker has each of its statements succeed, and so many of them between any two.
+A worker owns a range of keys, so it knows its rows. An answer has the columns of a version between the one at the
+question and the one that came about meanwhile, with values and counts of the ledger. An error is one of PostgreSQL's
+and did nothing: 0A000 when something changed since the statement was prepared, 42703 for a column that one of these
+versions lacks, 40001. Errors alone are no answer: after the first and the last change, and between any two, each
+worker's statements succeed.
 """
 
 import os
@@ -210,10 +209,8 @@ def across_changes(table: str, connected: Callable[[int], Door], run: Callable[[
 
 
 def wait_for(workers: Sequence[Worker], *, of_each: bool) -> None:
-    """Until so many statements of each worker have succeeded, and one `of_each` since the last change.
-
-    Raises AssertionError when something is wrong, or too few succeed.
-    """
+    """Until so many statements of each worker have succeeded, and one `of_each` since the last change. Raises
+    AssertionError when something is wrong, or too few succeed."""
     until = [worker.succeeded + SUCCESSES for worker in workers]
     names = STATEMENTS if of_each else {}
     left: list[str] = []

@@ -1,11 +1,6 @@
-"""Every schedule of sessions that are lost at COMMIT, over a store that crashes and gives ids out again (T7).
-
-    writer   begins (its session knows the life), writes (takes an id), sends COMMIT, is answered or asks
-    store    flushes the oldest COMMIT on its way; crashes, and loses those that are not flushed, ids and all
-
-What the answers prove is the product's own `commit_outcome`. No answer may be false: that rows are there when
-the store has lost them, or that nothing was committed when it was.
-"""
+"""Every schedule of sessions that are lost at COMMIT, over a store that crashes, loses unflushed COMMITs and gives
+their ids out again (T7). The answers are proved by the product's own `commit_outcome`. None may be false: that rows are
+there when the store has lost them, or that nothing was committed when it was."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

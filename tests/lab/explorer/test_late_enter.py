@@ -1,7 +1,5 @@
-"""A transaction that takes its snapshot and pins a version before it enters: fence, lock and snapshot (T2, T3).
-
-The four variants in which one of them is left out are in `test_table` and `test_verdicts`, as all variants are.
-"""
+"""A transaction that takes its snapshot and pins a version before it enters: fence, lock and snapshot (T2, T3). The
+four variants in which one of them is left out are in `test_table` and `test_verdicts`."""
 
 import pytest
 

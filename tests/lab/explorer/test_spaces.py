@@ -139,8 +139,8 @@ WITHOUT_LEASES = [
 
 @pytest.mark.parametrize("small", WITHOUT_LEASES)
 def test_without_leases_nothing_is_reached_that_the_reduced_space_does_not_know(small: Model) -> None:
-    """A transaction that has begun finishes, and none begins with the version before: fewer worlds than with leases,
-    where it may begin again; so what is proved there is proved here, and the plain space says the same by itself."""
+    """A transaction that has begun finishes, and none begins with the version before: fewer worlds than with leases, so
+    what is proved there is proved here, and the plain space says the same by itself."""
     effects = effects_of(small)
     plain, atomic = Plain(effects, fused=True), Atomic(effects)
     worlds = reachable(plain)

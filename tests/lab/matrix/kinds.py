@@ -1,8 +1,6 @@
-"""A statement of each kind of change, and what must be there before it: the rows of the matrix.
-
-Tables `users` and `pets` are there, with rows. Column `note` may be NULL, `boss` refers to a row that stays, all other
-values differ from row to row, so that whatever is added holds.
-"""
+"""A statement of each kind of change, and what must be there before it: the rows of the matrix. Tables `users` and
+`pets` have rows. Column `note` may be NULL, `boss` refers to a row that stays, all other values differ from row to row,
+so that any added rule holds."""
 
 from dataclasses import dataclass
 

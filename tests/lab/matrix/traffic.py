@@ -5,8 +5,7 @@
     a row gets another key                 (4) <-> (5)
     a row comes, and goes                  (6)
 
-Row (1) stays, others refer to it. Whatever is refused (a frozen node, a version that knows other columns) is not
-acknowledged: the judge compares what was.
+Row (1) stays, others refer to it. A refused write (a frozen node, a version without the column) is not acknowledged.
 """
 
 from collections.abc import Collection, Iterator, Sequence

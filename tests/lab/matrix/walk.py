@@ -1,11 +1,6 @@
-"""One cell of the matrix: a change of one kind, interrupted at one step in one way, judged after every event.
-
-    opening -> the change, one thing at a time, with traffic in between -> at its step: the interruption -> the end
-
-At the end the tables are as before (rolled back) or as planned (done), and the store holds exactly the pairs of the
-acknowledged rows under that version: no orphan, no tombstone, nothing missing. The judge is the simulator's
-(`lab.simulator.invariants`), and a cell is a golden script like any of its runs.
-"""
+"""One cell of the matrix: a change of one kind, interrupted at one step in one way, judged after every event by the
+simulator's judge. At the end the tables are as before or as planned, and the store holds exactly the pairs of the
+acknowledged rows under that version. A cell is a golden script."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -202,10 +197,8 @@ class Walk:
         return any(node.name == name and node.is_running for node in self.simulation.lab.world.nodes.values())
 
     def _left(self) -> Iterator[Finding]:
-        """Leases on older versions, and pairs that are not exactly those of the rows.
-
-        Only an optional column may have no pair where its value is NULL; that others have theirs the judge has seen.
-        """
+        """Leases on older versions, and pairs that are not exactly those of the rows. An optional column may have no
+        pair where its value is NULL."""
         world = self.simulation.lab.world
         for table in map(world.control.newest, world.control.published):
             old = [one for one in world.control.live(table.table_id, world.now) if one.version != table.version]

@@ -1,12 +1,12 @@
 """Production code with one text in it replaced: a rule switched off for the length of a test.
 
-    spark_tasks.reorganise.backfill:put_where_free     a Python function: compiled anew, its callers keep the function
-    they have spark_tasks.chunks.chunk:BEGIN                 a text storage.statements:SQL[TOMBSTONE]       a text in a
-    dictionary, by an enum's name sql:storage_*.enter                     functions of the test database, put back
-    afterwards
+    spark_tasks.reorganise.backfill:put_where_free     a function, compiled anew: its callers keep the one they have
+    spark_tasks.chunks.chunk:BEGIN                     a text
+    storage.statements:SQL[TOMBSTONE]                  a text in a dictionary, by an enum's name
+    sql:storage_*.enter                                functions of the test database, put back afterwards
 
-The text must be there exactly as often as it is replaced: once, in each function. A mutation that no longer fits
-the code is an error, never a rule that nobody missed.
+The text must be there exactly as often as it is replaced: once, in each function. A mutation that no longer fits the
+code is an error, never a rule that no test missed.
 """
 
 import inspect

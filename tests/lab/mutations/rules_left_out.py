@@ -1,9 +1,8 @@
 """The rules that can be left out, and what notices the loss of each: the check of our own tests.
 
 A rule that the lab can leave out (`lab.cluster.control_plane.Without`) is left out in a run of the simulator whose seed
-is known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell is switched off in production
-code (`SWITCHES`) under a test that is named here. `BEHIND` are rules whose loss is not noticed because another one
-stands behind them: for each, what holds instead.
+needs it, or in a golden script; a rule of PostgreSQL or of a shell is switched off in production code (`SWITCHES`)
+under a test named here. `BEHIND` are rules whose loss is not noticed because another rule stands behind them.
 """
 
 from dataclasses import dataclass
@@ -38,10 +37,8 @@ class InScript:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A rule in production code, off when `old` is replaced by `new` at `place` (`tests.lab.mutations.edits`).
-
-    `test` (under tests/) fails without it; `given` are arguments of that test.
-    """
+    """A rule in production code, off when `old` is replaced by `new` at `place` (`tests.lab.mutations.edits`). `test`
+    (under tests/) fails without it; `given` are arguments of that test."""
 
     rules: str
     what: str
@@ -103,10 +100,8 @@ IN_SIMULATOR = (
     InSimulator("R6, R10", (Without.CLEAR, Without.VERIFICATION), 313, "C4"),
     InSimulator("X2", (Without.EXECUTOR,), 503, "X4", frozenset({Fault.ZOMBIE, Fault.OPERATOR, Fault.CRASH})),
 )
-"""Seeds of `manage.py simulate --seed N --without RULE`; found by running seeds until one noticed.
-
-A fault that is left out draws nothing: seeds mean what they meant before it could be chosen.
-"""
+"""Seeds of `manage.py simulate --seed N --without RULE`, found by running seeds until one noticed. A fault that is left
+out draws nothing, so seeds keep their meaning when a fault is added."""
 
 IN_SCRIPTS = (
     InScript("T1", (Without.HIDDEN_VALUES,), "changes/key_moves_what_is_not_read"),

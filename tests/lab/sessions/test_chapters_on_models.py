@@ -1,7 +1,5 @@
-"""The traces of chapters 1 to 5, replayed: which clause breaks under which version at which step, and who finds what.
-
-Danger is in brackets, damage is not; entries that lead to no row with their value have a hole in the probe.
-"""
+"""The traces of chapters 1 to 5, replayed: which clause breaks under which version at which step, and the rows that
+queries find. Danger is in brackets; entries that lead to no row with their value have a hole in the probe."""
 
 import pytest
 

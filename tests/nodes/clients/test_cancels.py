@@ -91,10 +91,8 @@ def test_a_cancel_during_rollback_gives_everything_back(dsn: str) -> None:
 
 
 def test_what_a_cancelled_statement_says_is_true(cluster: Cluster, n1: Any) -> None:
-    """T7: 57014 means that nothing was kept, success that all was; cancels come at every moment of an INSERT.
-
-    The small ones are one batch that ends in COMMIT; of the large ones some batches go before.
-    """
+    """T7: 57014 means that nothing was kept, success that all was; cancels come at every moment of an INSERT. The small
+    ones are one batch that ends in COMMIT; of the large ones some batches come before."""
     table = cluster.table("id int primary key")
     done, cancelled = set(), set()
     for number in range(0, 800_000, 10_000):

@@ -65,10 +65,8 @@ PSQL = ("\\d trips", "\\d notes", "\\d+ keyed_later", "\\d of_keyed",
 
 @dataclass
 class Twins:
-    """The same tables on a node and in a database of the real server.
-
-    `oids` leads from its oids to the node's; `others` are the names of what else the node has.
-    """
+    """The same tables on a node and in a database of the real server. `oids` leads from its oids to the node's;
+    `others` are the names of what else the node has."""
 
     postgres: "psycopg.Connection[Any]"
     oids: dict[str, str]

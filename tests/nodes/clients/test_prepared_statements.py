@@ -1,8 +1,6 @@
-"""A prepared statement after a schema change: PostgreSQL's answer, asked of PostgreSQL beside it.
-
-The same libpq calls go to both sides; between them the table changes, on our side as a new version that another node
-could have brought about. What a client was told of a result holds: it gets that, or 0A000 and no row.
-"""
+"""A prepared statement after a schema change: PostgreSQL's answer, asked of PostgreSQL beside it by the same libpq
+calls. On our side the table changes by a new version that another node could have brought about. A client gets what it
+was told of a result, or 0A000 and no row."""
 
 from collections.abc import Callable
 from dataclasses import replace

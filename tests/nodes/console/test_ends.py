@@ -1,7 +1,5 @@
-"""A pane whose transaction somebody else ended says who did, why, what was lost, and what to do.
-
-The node is PostgreSQL itself here, and raises the notices that a node would send.
-"""
+"""A pane whose transaction was ended from outside says by whom, why, what was lost, and what to do. PostgreSQL itself
+plays the node, and raises its notices."""
 
 from __future__ import annotations
 

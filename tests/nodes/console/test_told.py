@@ -1,7 +1,5 @@
 """What the console shows of a statement comes from its node's trace; a pane keeps its answer, history and transaction.
-
-The node is PostgreSQL itself here, and raises the notices that a node would send.
-"""
+PostgreSQL itself plays the node, and raises its notices."""
 
 from __future__ import annotations
 

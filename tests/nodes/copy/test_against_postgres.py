@@ -1,8 +1,5 @@
-"""COPY on a node and on PostgreSQL: the same rows, messages, codes, details, hints and places, byte for byte.
-
-What differs on purpose: FREEZE, which a node takes and does nothing about; files and programs, refused by name; and
-the order in which a table's rows come, which is by storage.
-"""
+"""COPY on a node and on PostgreSQL: the same rows, messages, codes, details, hints and places, byte for byte. Different
+on purpose: FREEZE has no effect; files and programs are refused by name; rows come by storage."""
 
 import struct
 from collections.abc import Iterator

@@ -1,12 +1,7 @@
-"""A publish that takes its time: the storages learn of the next version one after the other, then the catalog.
-
-    begin      L7's condition is met; every fence is set to v under the locks: that ends v-1 for good
-    add copy   v+1 is known to storage 1, then to storage 2, .. and asked of none of them yet
-    publish    v+1 is the newest: nodes take leases on it, and every storage knows it
-
-So storages that disagree for a while never refuse anybody: who plans with v finds it everywhere, and nobody plans with
-v+1 before all know it. A change publishes in one transaction; `lab.cluster.rolling` is the same over the lab's cluster.
-"""
+"""A rolling publish: under L7's condition every fence is set to v, which ends v-1; then storage 1, storage 2, .. get
+the copy of v+1; then the catalog publishes it. So storages that disagree for a while refuse no node: v is found
+everywhere, and no node plans with v+1 before all know it. A change publishes in one transaction; `lab.cluster.rolling`
+is the same over the lab's cluster."""
 
 from __future__ import annotations
 

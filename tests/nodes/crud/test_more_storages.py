@@ -1,7 +1,5 @@
 """Tables on three storages, on real nodes, where the cluster began with two: what each way to read and write finds.
-
-Whoever takes the number of storages from the setting does not see a third of the rows.
-"""
+Code that takes the number of storages from the setting does not see a third of the rows."""
 
 import threading
 from collections.abc import Callable, Iterator

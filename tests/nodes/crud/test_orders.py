@@ -167,10 +167,8 @@ def test_few_rows_of_a_large_table_are_found_by_the_keys_of_their_order(cluster:
 
 
 def pairs_read(cluster: Cluster, crud: Crud, table: str) -> int:
-    """The pairs that the table's readers have read so far.
-
-    A session reports all that it has read when a second has gone by and it is used again: so it is used until it does.
-    """
+    """The pairs that the table's readers have read so far. A session reports once a second, and only when it is used
+    again."""
     sql = "SELECT sum(idx_tup_read)::bigint FROM pg_stat_all_indexes WHERE relname = %s"
     parameters = [f"kv_{cluster.descriptor(table).table_id}"]
     with cluster.store() as store:

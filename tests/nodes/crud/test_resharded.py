@@ -1,7 +1,5 @@
-"""Requests while a table's sharding function, and then its key, change: none fails, and each row is found once.
-
-In crud such reads fail while routers and storages differ, old rows vanish from reads by key, `replace` doubles them.
-"""
+"""Requests while a table's sharding function, and then its key, change: none fails, and each row is found once. In crud
+such reads fail while routers and storages differ, old rows vanish from reads by key, `replace` doubles them."""
 
 import itertools
 import threading

@@ -1,8 +1,6 @@
-"""Requests of nodes whose version is not the storages' any more: the rows of the last table of requests.md.
-
-The tables are coordinated by leases and hashes both: as soon as a version is published, its predecessor is refused. No
-news of the publishes here is sent: a node learns of them by being refused, or by its heartbeat, each second.
-"""
+"""Requests of nodes whose version is not the storages' any more: the rows of the last table of requests.md. With
+coordination 'both' a publish refuses its predecessor at once. No news is sent: a node gets a version by being refused,
+or by its heartbeat, each second."""
 
 import asyncio
 import json

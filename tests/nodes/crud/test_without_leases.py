@@ -1,8 +1,5 @@
-"""Tables without leases (`coordination = 'hash'`): the storages' check is all that keeps a node from an old version.
-
-No news of the publishes here is sent, and node n2 has no heartbeat either while it is `deaf`: it would use an old
-version for ever.
-"""
+"""Tables without leases (`coordination = 'hash'`): the storages' check is all that keeps a node from an old version. No
+news is sent, and node n2 has no heartbeat either while it is `deaf`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
-"""The same statements on a node and on PostgreSQL give the same answers: rows, names, tags, codes, places.
-
-Each block is a script that both run from empty tables.
-"""
+"""The same statements on a node and on PostgreSQL give the same answers: rows, names, tags, codes, places. Each block
+is a script that both run from empty tables."""
 
 import re
 from collections.abc import Iterator

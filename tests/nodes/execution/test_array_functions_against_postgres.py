@@ -1,7 +1,5 @@
-"""Functions, operators and slices of arrays give what PostgreSQL gives, for drawn values of every type.
-
-Each is computed twice: of all rows by the query engine, of one row here.
-"""
+"""Functions, operators and slices of arrays give what PostgreSQL gives, for drawn values of every type. Each is
+computed twice: of all rows by the query engine, of one row here."""
 
 import random
 import re

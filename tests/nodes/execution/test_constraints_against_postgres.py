@@ -1,9 +1,6 @@
-"""CHECK, NOT NULL, unique and partial unique indexes: a node refuses what PostgreSQL refuses, and says the same.
-
-The same statements, drawn at random from a seed, run on both; after each the two must agree on what came of it, and
-now and then on all rows. A statement of several rows may meet its violations in another order, and a unique index
-that is wrong only between two rows of one statement is no error here (protocol.md, section 3): such are left out.
-"""
+"""CHECK, NOT NULL, unique and partial unique indexes: a node refuses what PostgreSQL refuses, and says the same, for
+statements drawn from a seed. Left out: a statement of several rows may meet its violations in another order, and a
+unique index that is wrong only between two rows of one statement is no error here (protocol.md, section 3)."""
 
 import random
 from collections.abc import Iterator

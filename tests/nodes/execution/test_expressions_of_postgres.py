@@ -1,7 +1,5 @@
-"""Expressions of a schema that only PostgreSQL computes, through nodes: what it refuses is refused, as it says it.
-
-A CHECK, the condition of an index and the twin of a column whose type changes, under every way to write a row.
-"""
+"""Expressions of a schema that only PostgreSQL computes, through nodes: what it refuses is refused, in its words. A
+CHECK, the condition of an index and the twin of a column whose type changes, under every way to write a row."""
 
 from collections.abc import Callable
 from typing import Any

@@ -253,10 +253,8 @@ def same_is_sent(
 
 
 def unless_refused(work: Callable[[], Any]) -> Any:
-    """What the work returns; None when it is refused, which is left to the general way.
-
-    It counts what it looks at in a context of its own.
-    """
+    """What the work returns; None when it is refused, which is left to the general way. It counts in a context of its
+    own."""
     try:
         return copy_context().run(work)
     except (SqlError, CannotDerive):

@@ -1,7 +1,5 @@
-"""Tables whose rows are spread by columns outside their primary key: one row for each key, wherever it lies.
-
-Of 2 storages, dest 'ATL' lies on the first and 'JFK' on the second.
-"""
+"""Tables whose rows are spread by columns outside their primary key: one row for each key, wherever it lies. Of 2
+storages, dest 'ATL' lies on the first and 'JFK' on the second."""
 
 import psycopg
 import pytest

@@ -1,8 +1,6 @@
 """Reads and writes through a node in every state of an element: what is enforced, put, kept, refused, and said.
-
-Versions are published straight into the catalog, so that each state stays as long as a test looks at it; the pairs are
-judged by the seven clauses afterwards.
-"""
+Versions are published straight into the catalog, so that each state stays as long as a test looks at it; the seven
+clauses judge the pairs."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
-"""A slice or an element that is assigned reads the value that was there: in every state of what depends on the column.
-
-As in `test_states`, versions are published straight into the catalog, and the seven clauses judge the pairs.
-"""
+"""A slice or an element that is assigned reads the value that was there: in every state of what depends on the column,
+as in `test_states`."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
-"""Values of every type: their bytes sort as PostgreSQL sorts them, and their texts are those it writes.
-
-Texts are drawn, read by both, and compared as both put them in order: a type without values here fails by its name.
-"""
+"""Values of every type: their bytes sort as PostgreSQL sorts them, and their texts are those it writes. A type without
+values here fails by its name."""
 
 import random
 import struct

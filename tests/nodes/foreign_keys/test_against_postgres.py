@@ -1,9 +1,6 @@
-"""Foreign keys: a node refuses what PostgreSQL refuses, in its words, and takes what it takes.
-
-The same statements run on both; after each the two must agree on what came of it. PostgreSQL has the foreign keys from
-the start; the node has them write-only or public, and finds rows that refer by an index or without one. Of a statement
-that breaks them by several rows each may name another row, so of those only the kind of error is compared.
-"""
+"""Foreign keys: a node refuses what PostgreSQL refuses, in its words, and takes what it takes. The node has them
+write-only or public, and finds rows that refer by an index or without one. Of a statement that breaks them by several
+rows each may name another row, so of those only the kind of error is compared."""
 
 import random
 import re

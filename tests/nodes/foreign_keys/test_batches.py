@@ -1,7 +1,5 @@
-"""What foreign keys cost in round trips to the store: none where keys are known, and nothing at all without them.
-
-The session runs in this process, on the store of the cluster, and its batches are counted.
-"""
+"""The cost of foreign keys in round trips to the store: none where keys are known, and nothing at all without them. The
+session runs in this process, and its batches are counted."""
 
 from typing import Any
 

@@ -1,12 +1,7 @@
-"""A row that comes to refer against the row referred to that goes: at most one of two transactions commits.
-
-Two nodes, one transaction each, in every order of their steps. The child's reads the pair that says that the row it
-refers to is there, the parent's reads where rows would refer: SERIALIZABLE does the rest.
-
-The suite tries three of the nine pairs of statements for each way to refer, each pair for one way at least, in the
-orders in which both have their snapshots first; all pairs for all ways in all orders are in the soak, and so is most of
-what is drawn at random.
-"""
+"""A row that comes to refer against the row referred to that goes: at most one of two transactions commits, in every
+order of their steps. The child's reads the pair of the row it refers to, the parent's reads where rows would refer:
+SERIALIZABLE does the rest. The suite tries each of the nine pairs of statements for one way to refer at least, in the
+orders in which both have their snapshots first; the rest is in the soak."""
 
 import asyncio
 import itertools

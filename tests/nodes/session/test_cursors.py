@@ -1,7 +1,5 @@
-"""Cursors of SQL as drivers use them, the versions that they hold, and what they may keep.
-
-What each form of FETCH answers is held against PostgreSQL in `tests/nodes/statements/cursors.sql`.
-"""
+"""Cursors of SQL as drivers use them, the versions that they hold, and what they may keep. Each form of FETCH is held
+against PostgreSQL in `tests/nodes/statements/cursors.sql`."""
 
 import contextlib
 from dataclasses import replace

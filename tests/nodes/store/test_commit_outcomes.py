@@ -1,8 +1,5 @@
-"""T7: a session lost at COMMIT, and a cancel that finds COMMIT on its way.
-
-What committed is acknowledged, what did not is retried, or cancelled if that was asked; the rest is 08007. With real
-crashes of the store: `test_lost_commits`.
-"""
+"""T7: a session lost at COMMIT, and a cancel that finds COMMIT on its way. What committed is acknowledged, what did not
+is retried, or cancelled if that was asked; the rest is 08007. With real crashes: `test_lost_commits`."""
 
 import asyncio
 import datetime as dt

@@ -1,8 +1,6 @@
-"""PostgreSQL crashes under the sessions of a node: every batch ends, and every session comes back.
-
-Under uvloop, as shipped: it watches a socket no longer after its first error, and what still lies in the socket then,
-the store's last words and the end of the stream, has to be read all the same.
-"""
+"""PostgreSQL crashes under the sessions of a node: every batch ends, and every session comes back. Under uvloop, as
+shipped: it watches a socket no longer after its first error, and the store's last words and the end of the stream,
+which still lie in the socket, have to be read all the same."""
 
 import asyncio
 from typing import Any

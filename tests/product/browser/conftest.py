@@ -1,8 +1,6 @@
-"""A real browser on the real cluster: Debian's chromium, driven by Playwright.
-
-While Playwright's synchronous interface is open, an event loop runs in the test's thread, in which Django's ORM refuses
-to work: ask the database through `cluster.database_url` and psycopg instead.
-"""
+"""A real browser on the real cluster: Debian's chromium, driven by Playwright. Its synchronous interface keeps an event
+loop in the test's thread, in which Django's ORM refuses to work: ask the database through `cluster.database_url` and
+psycopg instead."""
 
 import os
 import subprocess

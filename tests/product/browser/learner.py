@@ -1,14 +1,5 @@
-"""Somebody who does a chapter: reads each screen, does what its solution says by the page's own controls, goes on.
-
-    a first action     the buttons of the stage
-    predict, explain   the fields of the form
-    reach              the buttons of the stage
-    design             the tiles one after the other, then Run it, and waiting for the explorer
-    survive            a button for each move
-    live               read; what it asks for is done by people on a cluster of their own, and is named in `left`
-
-What a step of a solution is called on the stage, the machine says: the offer that takes it.
-"""
+"""A learner who does a chapter: reads each screen, does what its solution says by the page's own controls, goes on. A
+*live* screen is only read, and named in `left`. The machine's offers say what a step is called on the stage."""
 
 from __future__ import annotations
 

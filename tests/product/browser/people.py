@@ -42,10 +42,8 @@ def sign_in(page: Page, cluster: RunningCluster) -> None:
 
 
 def violations(page: Page, tags: Sequence[str] = RULES, *, without: Sequence[str] = ()) -> list[str]:
-    """What axe-core finds, by all rules of `tags` except those in `without`.
-
-    It is put in past the content security policy, as a developer's tool is.
-    """
+    """What axe-core finds, by all rules of `tags` except those in `without`; it is put in past the content security
+    policy, as a developer's tool is."""
     if not page.evaluate("'axe' in window"):
         session = page.context.new_cdp_session(page)
         session.send("Runtime.evaluate", {"expression": AXE})

@@ -1,8 +1,6 @@
-"""Every chapter, done once as a learner does it: read, answered, played and checked by the page's own controls.
-
-In the suite one whole chapter in English, and one screen of each other form of task in Chinese on a phone; in the soak
-all chapters in both languages. Whoever does them has no account.
-"""
+"""Every chapter, done once as a learner does it, without an account: read, answered, played and checked by the page's
+own controls. The suite does one whole chapter in English, and one screen of each other form of task in Chinese on a
+phone; the soak does all chapters in both languages."""
 
 from __future__ import annotations
 

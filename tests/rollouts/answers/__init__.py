@@ -1,8 +1,5 @@
 """The answer about each template, and about each rollout that others have described, as text: read before it is
-committed.
-
-`python -m tests.rollouts.answers` writes them anew.
-"""
+committed. `python -m tests.rollouts.answers` writes them anew."""
 
 from pathlib import Path
 

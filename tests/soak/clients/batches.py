@@ -1,8 +1,6 @@
 """Clients that write many rows in one statement: COPY, joins with other rows, writes inside WITH, temporary tables.
-
-Each owns a range of measures and of the archive, to which rows move and from which they come back. In its ledger a row
-of the archive has the negative of its key: so a move of which one half took effect is seen as such.
-"""
+Each owns a range of measures and of the archive, between which rows move. In its ledger a row of the archive has the
+negative of its key: so a move of which one half took effect is seen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

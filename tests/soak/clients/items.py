@@ -1,8 +1,6 @@
-"""Clients that insert, update, move and delete rows of their own, several in a transaction, and read them back.
-
-Each owns a range of keys, so every answer can be judged by its ledger. Some transactions are rolled back on purpose,
-some have a part that a savepoint takes back: neither may ever be seen.
-"""
+"""Clients that insert, update, move and delete rows of their own range of keys, several in a transaction, and read them
+back, judged by their ledger. Some transactions are rolled back on purpose, some have a part that a savepoint takes
+back: neither may ever be seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

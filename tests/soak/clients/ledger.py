@@ -1,9 +1,7 @@
-"""The answers that one client got about rows that nobody else writes, held against what is found.
-
-A row is *certain* (the last write was acknowledged or refused), or *in doubt*: its transaction's outcome is unknown.
-A doubt is one transaction: all its rows as before, or all as after it; once seen after it, never before again (a
-commit on its way may still arrive, so "before" proves nothing). A client never writes what is in doubt.
-"""
+"""The answers that one client got about rows that no other writes, held against what is found. A row is *certain* (the
+last write was acknowledged or refused), or *in doubt*: its transaction's outcome is unknown. A doubt is one
+transaction: all its rows as before, or all as after it; once seen after it, never before again (a commit on its way may
+still arrive, so "before" proves nothing). A client never writes what is in doubt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

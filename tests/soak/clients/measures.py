@@ -1,8 +1,6 @@
-"""Clients of a table of many types: numeric keys, bytes, times, intervals, documents, arrays.
-
-What a statement makes of a value (`price + 0.125`, `doc || ..`, `array_append`, `tags[1] = ..`) is computed here once
-more, in Python; rows are found again by key, by range and by each value that an index may have.
-"""
+"""Clients of a table of many types: numeric keys, bytes, times, intervals, documents, arrays. Results of statements
+(`price + 0.125`, `doc || ..`, `array_append`, `tags[1] = ..`) are computed here once more, in Python; rows are found
+again by key, by range and by each indexed value."""
 
 import datetime as dt
 from collections.abc import Sequence

@@ -1,9 +1,5 @@
-"""The meaning of an answer for a transaction: it took effect, it did not, or nobody can know.
-
-an error before COMMIT was sent      refused: nothing of it may ever be seen
-an error at COMMIT                   refused, as its code says
-08..., 57P.., no code at COMMIT      unknown: all of it or nothing
-"""
+"""The meaning of an answer for a transaction: refused by an error before COMMIT was sent, or by its code at COMMIT
+(nothing of it may ever be seen); unknown by 08..., 57P.. or no code at COMMIT (all of it or nothing)."""
 
 from enum import Enum
 

@@ -1,9 +1,6 @@
-"""A client's way to the cluster, as a correct client takes it.
-
-Some node is connected to, another one when that is lost; 40001 and 40P01 are tried again; an answer to COMMIT that
-never comes leaves the outcome unknown. `outcomes` says what errors a client may see beside dying processes; any other
-one is a violation.
-"""
+"""A client's way to the cluster, as a correct client takes it: another node when the connection is lost; 40001 and
+40P01 are tried again; an answer to COMMIT that never comes leaves the outcome unknown. Errors outside of `outcomes` are
+violations."""
 
 import random
 import threading

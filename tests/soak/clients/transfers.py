@@ -1,8 +1,6 @@
-"""Clients that move amounts between accounts which all of them share: the sum never changes.
-
-Each transfer is a row of its own in the same transaction, so both of its effects can be seen in what is found:
-every balance is what it was at first plus the transfers that are there. Some transfers are taken back later.
-"""
+"""Clients that move amounts between accounts which all of them share: the sum never changes. Each transfer is a row of
+its own in the same transaction: every balance is the first one plus the transfers that are there. Some are taken back
+later."""
 
 from collections.abc import Iterable, Mapping
 

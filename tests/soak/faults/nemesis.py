@@ -1,9 +1,7 @@
-"""Kills and freezes processes: all kinds in turn, from one seed, by the clock or just when a change begins a step.
-
-A deck holds every strike there is, and is dealt to its end before it is shuffled again. The store is struck by a deck
-of its own, so that it crashes at least twice a minute whatever else happens. A postmaster that is killed is started
-again by `up`, later each time when it dies soon again: it is left alone for a while afterwards.
-"""
+"""Kills and freezes processes, by the clock or just when a change begins a step: a deck of all strikes is dealt to its
+end before it is shuffled again, from one seed. The store has a deck of its own, so that it crashes at least twice a
+minute. `up` restarts a killed postmaster later each time when it dies soon again: it is left alone for a while
+afterwards."""
 
 import contextlib
 import random

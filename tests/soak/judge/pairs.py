@@ -1,9 +1,6 @@
-"""Pair tables read by the protocol's text alone, to judge those who write them by other rules than their own.
-
-Nothing of `storage` or `nodes` is used: k is placement, index and typed values, as section 1 of
-`docs/reference/protocol.md` has it; a row's columns, its entries and the storage each pair lies on follow from the
-descriptor's JSON. What is judged is the end of a storm: every element public, nothing on its way.
-"""
+"""Pair tables read by the protocol's text alone (section 1 of `docs/reference/protocol.md`), to judge their writers by
+other rules than their own: nothing of `storage` or `nodes` is used. The end of a storm is judged: every element public,
+nothing on its way."""
 
 import struct
 from collections.abc import Callable, Iterable, Mapping

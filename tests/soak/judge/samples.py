@@ -1,8 +1,5 @@
-"""Live leases and newest versions, looked at all the time (L2); the steps that changes have reached.
-
-One statement sees both leases and versions at one moment: the live leases of a table span at most two versions, and
-those are the two newest.
-"""
+"""Live leases and newest versions, sampled by one statement all the time: the live leases of a table are on its two
+newest versions (L2); and the steps that changes have reached."""
 
 import threading
 import time

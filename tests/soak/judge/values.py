@@ -1,8 +1,6 @@
-"""One value from its bytes, or its length, by what the protocol and the header of `storage.encoding` say.
-
-Nothing of `storage` or `catalog` is used. NULL is 02, any other value of a key begins with 01; in a column's pair a
-numeric and an interval begin with 03 and what their keys leave out: two bytes of scale; months and days, four each.
-"""
+"""One value from its bytes, or its length, by the protocol and the header of `storage.encoding`; nothing of `storage`
+or `catalog` is used. NULL is 02, any other value of a key begins with 01; in a column's pair a numeric and an interval
+begin with 03 and what their keys leave out: two bytes of scale; months and days, four each."""
 
 import datetime as dt
 import json
@@ -155,10 +153,8 @@ def whole_value(kind: str, left_out: bytes, key: bytes) -> Any:
 
 
 def number(key: bytes) -> Decimal:
-    """A sign, the exponent of the first digit, two digits a byte, an end; negatives are inverted.
-
-    Each digit is the hexadecimal digit one above it.
-    """
+    """A sign, the exponent of the first digit, two digits a byte, an end; negatives are inverted. Each digit is the
+    hexadecimal digit one above it."""
     sign = key[0]
     if sign == NUMERIC_ZERO:
         return Decimal(0)

@@ -1,8 +1,5 @@
 """Checks what must hold when everything is healed: no change open, nothing lost, nothing left over, all answers alike.
-
-The pair tables are read directly and decoded by `pairs`, then compared with what clients were told, with what each
-node answers, and with the audit.
-"""
+The pair tables, decoded by `pairs`, are compared with the answers to clients, with each node's, and with the audit."""
 
 import contextlib
 import json
