@@ -141,14 +141,12 @@ class Descriptor:
         return column.sequence or object_name(self.name, column.name, "seq")
 
     def not_null_name(self, column: Column) -> str:
-        """The name of a column's NOT NULL, unique in the table."""
         names = self.fact(_not_null_names)
         taken = {*names.values(), *_constraint_names(self)}
         return names.get(column.id) or free_name(self.name, [column.name], "not_null", taken.__contains__)
 
     @property
     def implied_relations(self) -> frozenset[str]:
-        """Names of primary key and sequences among all relations."""
         return self.fact(_implied_relations)
 
     def renamed(self, **names: Any) -> "Descriptor":
@@ -178,7 +176,6 @@ class Descriptor:
 
     @property
     def referenced_by(self) -> tuple[Constraint, ...]:
-        """Foreign keys of any table to rows of this one, in any state."""
         return self.fact(_referenced_by)
 
     @property
@@ -210,7 +207,6 @@ class Descriptor:
         return f"{self.name}@{self.version}"
 
     def next_version(self, **changes: Any) -> "Descriptor":
-        """This schema with `changes`, under the next version number."""
         return replace(self, version=self.version + 1, **changes)
 
     def with_state(self, state: State) -> "Descriptor":

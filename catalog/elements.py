@@ -226,5 +226,4 @@ class Placement:
         return Kind.PLACEMENT
 
     def storage_count(self, first: int) -> int:
-        """Its number of storages, in a cluster that began with `first`."""
         return self.storages or first

@@ -1,4 +1,4 @@
-"""Hashes by which router and storage notice that they mean different schemas: over canonical text, without the
+"""Hashes by which router and storage notice that they mean different schemas: of canonical text, without the
 version."""
 
 import hashlib

@@ -1,5 +1,5 @@
 """PostgreSQL's names for keys, sequences, indexes and constraints without one: flights, (origin, day), idx gives
-flights_origin_day_idx, then flights_origin_day_idx1. At most 63 bytes: the longer of table and columns is cut."""
+flights_origin_day_idx, flights_origin_day_idx1 .. At most 63 bytes: the longer of table and columns is cut."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain, count

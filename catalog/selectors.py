@@ -80,7 +80,6 @@ def newest_seq(stream: str) -> int:
 
 
 def events_since(stream: str, since: int, limit: int = 500) -> list[dict[str, Any]]:
-    """The stream's events after `since`, oldest first, at most `limit`."""
     return [event_json(e) for e in StoryEvent.objects.filter(stream=stream, seq__gt=since).order_by("seq")[:limit]]
 
 

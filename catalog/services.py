@@ -58,7 +58,6 @@ def append_event(kind: str, subject: str, payload: Mapping[str, Any], streams: I
 
 
 def end_sockets(session_key: str) -> None:
-    """Closes the live pages of an ended session."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify('schemalab_sign_out', %s)", [session_digest(session_key)])

@@ -25,7 +25,6 @@ class Place:
 
 
 def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
-    """The changes that `one` waits for, in order."""
     if one.is_moving:
         return []
     rivals = [other for other in others if other.id != one.id and other.table_ids & one.table_ids]

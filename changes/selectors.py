@@ -46,7 +46,6 @@ RETRIES_SHOWN = 3
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
-    """The changes that have not ended, of one table or of all, oldest first."""
     found = Change.objects.filter(status__in=OPEN).order_by("id")
     return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
 
@@ -68,7 +67,6 @@ def waits_now(now_s: float) -> list[tuple[Step, float]]:
 
 
 def open_changes_of(table_ids: Collection[int]) -> list[Change]:
-    """The changes in the queues of any of these tables, in order."""
     found = Change.objects.filter(status__in=IN_QUEUE, table_ids__overlap=list(table_ids))
     return list(found.order_by(Coalesce("place", "id")))
 

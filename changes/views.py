@@ -49,7 +49,6 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 @login_required
 @require_GET
 def changes(request: HttpRequest) -> HttpResponse:
-    """The live queue, and a page of the list."""
     asked = change_list.wanted(request.GET)
     found = change_list.page(asked)
     status = 503 if found["search_s_max"] else 200
@@ -146,7 +145,6 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
 @login_required
 @require_GET
 def incident(request: HttpRequest) -> HttpResponse:
-    """The lanes, plots and story of a range of time."""
     try:
         shown = incidents.incident(request.GET)
     except (Change.DoesNotExist, Table.DoesNotExist):

@@ -163,7 +163,6 @@ def value_of(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyVal
 
 
 def evaluator(descriptor: Descriptor, text: str) -> Callable[[Mapping[ColumnId, PyValue]], PyValue]:
-    """The function `value_of` for many rows of one version."""
     expr = compiled(descriptor, text)
     return lambda columns: evaluate(expr, columns, _NOTHING)
 
@@ -175,7 +174,6 @@ def holds(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]
 
 @lru_cache(COMPILED_MAX)
 def columns_of(text: str) -> frozenset[ColumnId]:
-    """The columns that a kept expression reads."""
     return frozenset(_id_named(ref.fields[-1].string.sval) for ref in _references(parsed(text)))
 
 

@@ -194,7 +194,6 @@ def is_constant(expr: Expr) -> bool:
 
 
 def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValue:
-    """The value for one row (column id -> value)."""
     if isinstance(expr, ColumnRef):
         return row[expr.column_id]
     if isinstance(expr, Literal):

@@ -1,6 +1,5 @@
-"""The file that describes a rollout: tables, values, releases, deploys in their order (docs/reference/rollouts.md). A
-parameter or result column named in `[values]` is what the application means. Mistakes are refused with line, key and a
-hint."""
+"""The file that describes a rollout (docs/reference/rollouts.md). A parameter or result column named in `[values]` is
+what the application means. Mistakes are refused with line, key and a hint."""
 
 import difflib
 import re

@@ -1,5 +1,4 @@
-"""The deploys of a rollout in the words of Alembic and Django, and pgroll's recipe of a template. A statement without a
-word of its own stays SQL, which both tools run."""
+"""The deploys of a rollout in the words of Alembic and Django (where they have none, as SQL), and pgroll's recipes."""
 
 import json
 from collections.abc import Iterator

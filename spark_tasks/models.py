@@ -1,6 +1,5 @@
 """Tables of jobs on Spark. Any worker can continue a job from its rows (X2, X3). Every chunk locks the run's row FOR
-SHARE (R7), so `ReorgPulse` has what changes often. A range's mark is written in the same transaction as the pairs
-(R3)."""
+SHARE (R7), so `ReorgPulse` has what changes often. A range's mark is written with its pairs (R3)."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

@@ -224,7 +224,6 @@ def _holders(run_id: int) -> list[int]:
 
 
 def request_audit(table_id: int) -> int:
-    """The audit of this table that is under way, or a new one."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ASKING_FOR_AUDITS, table_id))
         found = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=True).order_by("-id").first()

@@ -1,5 +1,4 @@
-"""Asks PostgreSQL about rows (`storage.asking`) by a session of psycopg, as the reader role: it leaves no settings
-behind, and ends no transaction of the session."""
+"""Asks PostgreSQL about rows by a session of psycopg, as the reader role: no settings stay, no transaction ends."""
 
 from collections.abc import Sequence
 from typing import Any

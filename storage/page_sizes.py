@@ -28,7 +28,6 @@ class Pages:
         return PAGE_BYTES
 
     def learn(self, found: int, size: int, last_key: bytes) -> None:
-        """Notes a page's pairs and bytes up to `last_key`."""
         if found < self.pairs and size < PAGE_BYTES:
             self.is_done = True
             return

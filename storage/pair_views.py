@@ -29,7 +29,6 @@ def _name(table_id: int, version: int, storage: int) -> str:
 
 
 def has_pair_views(version: Descriptor) -> bool:
-    """True if statements may read rows of this version."""
     return version.state is State.PUBLIC
 
 

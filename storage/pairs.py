@@ -145,7 +145,6 @@ def column_key(key_prefix: bytes, row_key: bytes, column: ColumnId = EXISTS) -> 
 
 
 def row_key(descriptor: Descriptor, values: Iterable[Value | None]) -> bytes:
-    """K(r) from the values of the primary key."""
     types = (column.type for column in descriptor.key_columns)
     return b"".join(encoding.encode(t, v) for t, v in zip(types, values, strict=True))
 
@@ -206,7 +205,6 @@ def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict
 
 
 def question(descriptor: Descriptor, row: StoredRow, expression: str, returns: SqlType) -> Question:
-    """The question for an expression of type `returns`, for one row."""
     inputs = (encoded_value(descriptor, row, column_id) for column_id in sorted(rows.columns_of(expression)))
     return Question(expression, returns, tuple(inputs))
 
@@ -359,7 +357,6 @@ def is_existence(key: bytes) -> bool:
 
 
 def rows_of(descriptor: Descriptor, placement: Placement, pairs: Iterable[Pair]) -> list[StoredRow]:
-    """The existing rows among `pairs` of one placement."""
     columns: dict[bytes, dict[ColumnId, bytes]] = {}
     existing = []
     start = prefix(descriptor, placement.id)

@@ -26,7 +26,6 @@ def sequences_of(table: Descriptor) -> dict[str, Column]:
 
 
 def make_sql(sequence: str, column: Column) -> str:
-    """Makes the sequence unless it exists, as after a rollback."""
     options = f"AS bigint START WITH {int(column.identity_start)} NO CYCLE CACHE 1"
     return f"CREATE SEQUENCE IF NOT EXISTS {sequence} {options}"
 
@@ -37,7 +36,6 @@ def take_sql(sequence: str) -> str:
 
 
 def taken(value: bytes) -> tuple[int, ...]:
-    """The numbers of `take_sql`, ascending."""
     return struct.unpack(f"!{len(value) // 8}q", value)
 
 

@@ -270,7 +270,6 @@ def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
 
 
 def of_columns_sql(column_ids: Iterable[int]) -> str:
-    """The condition that a pair is of one of these columns."""
     return f"c IN ({', '.join(map(str, sorted(set(column_ids))))})"
 
 

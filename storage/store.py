@@ -51,7 +51,6 @@ def put(pairs: Mapping[bytes, bytes | None], op: Op) -> bytes | None:
 
 
 def removes(pairs: Mapping[bytes, bytes | None], op: Op) -> bool:
-    """True when `op` removes its key."""
     if op.act is Act.REMOVE_UNIQUE:
         return pairs.get(op.key, op.value) in (op.value, None)
     return op.act is Act.REMOVE

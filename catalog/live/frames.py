@@ -79,7 +79,6 @@ def writer_of(scope: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
 
 
 def note_opened(scope: Mapping[str, Any]) -> None:
-    """Say that this socket is an open page of somebody who is signed in."""
     scope.get("extensions", {}).get(EXTENSION, {}).get("opened", _nothing)()
 
 

@@ -1,5 +1,4 @@
-"""The right to be served, asked again at every heartbeat: an open socket would outlive its session, account and
-roles."""
+"""The right to be served, checked at every heartbeat: an open socket would outlive its session, account and roles."""
 
 from __future__ import annotations
 

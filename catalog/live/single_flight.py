@@ -1,6 +1,5 @@
-"""Shared reads: simultaneous equal reads are done once. A caller who comes while a read is under way joins the next
-one, since this one began before: no caller gets an older answer than its own read would give, and a crowd costs two
-reads."""
+"""Shared reads: a caller who comes while an equal read is under way joins the next one, since this one began before: no
+caller gets an older answer than its own read would give, and a crowd costs two reads."""
 
 from __future__ import annotations
 

@@ -138,7 +138,6 @@ def read_state(
 
 
 def render_state(stream: str, state: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The parts as HTML, in the language that is active."""
     return {part.name: _rendered(part, state[part.name], stream) for part in parts_of(stream) if part.name in state}
 
 

@@ -1,5 +1,4 @@
-"""Reads a part of the story, newest first, in pages. Kinds and times have indexes; a search for text has a time
-limit."""
+"""Reads a part of the story, newest first, in pages. A search for text, which has no index, has a time limit."""
 
 from __future__ import annotations
 

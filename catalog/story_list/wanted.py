@@ -37,7 +37,6 @@ class StoryFilter:
 
     @property
     def range_address(self) -> str:
-        """The range of time as a query string."""
         return urlencode([(name, written(at)) for name, at in (("from", self.since), ("until", self.until)) if at])
 
     def address(self, **pages: int | None) -> str:

@@ -88,13 +88,11 @@ OCCASION_WORDS = {
 
 @register.filter
 def occasion_word(name: str) -> Any:
-    """An occasion of a notification, in the reader's language."""
     return OCCASION_WORDS[name]
 
 
 @register.filter
 def story_group(name: str) -> Any:
-    """A group of the story's kinds, in the reader's language."""
     return GROUP_WORDS[name]
 
 
@@ -320,7 +318,6 @@ def _share(at: datetime) -> int:
 
 @register.filter
 def by_use(whom: str) -> str:
-    """Nodes by what they use, in the reader's language."""
     return nodes_in_other_words(str(whom), gettext)
 
 
@@ -332,7 +329,6 @@ def node_words(node: str) -> str:
 
 @register.simple_tag
 def list_comma() -> str:
-    """The comma between the names of a list, in the reader's language."""
     return comma_of(gettext)
 
 
@@ -365,5 +361,4 @@ def nodes_listed(nodes: Iterable[str]) -> str:
 
 @register.filter
 def listed(names: Iterable[Any]) -> str:
-    """Names in a list, as the language separates them."""
     return list_comma().join(map(str, names))

@@ -56,7 +56,6 @@ def _as_word(form: str) -> str:
 
 
 def linked(html: str, forms: Mapping[str, str], link: Link, only: Collection[str] = ()) -> str:
-    """`html` with links for terms of `forms`, or of `only`."""
     wanted = {term: text for term, text in forms.items() if (term in only if only else term not in COMMON_WORDS)}
     terms, pattern, left = [*wanted], finder(wanted), set(wanted)
 

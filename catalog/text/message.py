@@ -98,5 +98,4 @@ def kind_text(kind: Kind) -> Text:
 
 
 def named_element(what: str, name: object) -> Text:
-    """An element by kind (`KINDS`) and name."""
     return Text(KINDS[what][1].template, {"name": str(name)})

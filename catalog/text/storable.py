@@ -5,7 +5,6 @@ from typing import Any
 
 
 def is_storable(value: Any) -> bool:
-    """True if every text in a JSON value can be stored."""
     if isinstance(value, str):
         return "\0" not in value and value.encode(errors="ignore").decode() == value
     if isinstance(value, Mapping):

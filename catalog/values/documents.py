@@ -234,7 +234,6 @@ _MARKED = re.compile(r'"\\u0000([^"]*)"')
 
 
 def in_order(document: dict[str, Parsed]) -> dict[str, Parsed]:
-    """An object with its keys in jsonb's order."""
     return _in_order(list(document.items()))
 
 

@@ -1,6 +1,5 @@
 """Reads column definitions: the type, the default and the constraints. A constant default is written canonically in the
-column's type (DEFAULT '2020-1-1' of a date: '2020-01-01'::date), so that no two nodes read it differently; any other is
-for `changes.planning.alter.defaults`."""
+column's type (DEFAULT '2020-1-1' of a date: '2020-01-01'::date), so that no two nodes read it differently."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Errors in statements: an SQLSTATE, a sentence, a position in characters from 1, where psql draws its caret, and what
-would be right (X5)."""
+"""Errors in statements: SQLSTATE, sentence, position in characters from 1 (psql's caret), and what would be right
+(X5)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ def check_key_width(columns: int, position: int | None, what: str = "columns in 
 
 
 def unforeseen(mistake: Exception) -> DdlError:
-    """An internal error while a statement was planned."""
     message = f"the change could not be planned: {in_words(mistake)}"
     hint = "This is a mistake in Schema Lab; the worker's log has all of it. Nothing was changed."
     return DdlError(INTERNAL_ERROR, message, hint=hint)

@@ -1,5 +1,5 @@
-"""Reads identity columns, and the sequences that dumps write for serial columns. A sequence is part of its identity
-column. It counts by 1, from 1 or START WITH."""
+"""Reads identity columns, and the sequences that dumps write for serial columns; each counts by 1, from 1 or START
+WITH."""
 
 from __future__ import annotations
 

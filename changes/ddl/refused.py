@@ -70,7 +70,6 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
 
 
 def refusal(kind: str, node: Node, position: int | None) -> DdlError:
-    """The refusal of a statement of a kind in `REFUSED_STATEMENTS`."""
     what, hint = REFUSED_STATEMENTS[kind]
     if kind == "create_enum_stmt":
         hint = _of_enum(node)

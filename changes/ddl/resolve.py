@@ -251,7 +251,6 @@ def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[act
 
 
 def with_names(action: Named, names: Sequence[actions.Name]) -> Named:
-    """The statement with these names for its UNIQUE constraints."""
     left = iter(names)
     if isinstance(action, actions.CreateTable):
         return replace(action, uniques=tuple(replace(one, name=next(left)) for one in action.uniques))

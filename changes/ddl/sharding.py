@@ -118,7 +118,6 @@ def _names(key: Name) -> tuple[Name, ...]:
 
 
 def identifier(name: str) -> str:
-    """Cuts a name to the length of an identifier."""
     return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
 
 

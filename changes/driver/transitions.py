@@ -1,6 +1,5 @@
 """Writes one transition of a change: the machine's state, step rows and story, in one transaction (X7). Locks, by L14:
-the change's row, schema-change leases, the caller's table rows and locks, story counters. Effects for after the commit
-are kept in `todo`."""
+the change's row, schema-change leases, the caller's table rows and locks, story counters."""
 
 from __future__ import annotations
 
@@ -140,7 +139,6 @@ class Transition:
         return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
 
     def append_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
-        """Appends the story of a publish or drain to the stream of each table."""
         self.append_event(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
         for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
             self.append_event(story.kind, story.payload, table_id=partner.table_id)

@@ -1,5 +1,4 @@
-"""The state of `changes.executor.machine`: all that a new worker needs (X3). `version` follows from it, and is checked
-against the catalog."""
+"""The state of `changes.executor.machine`: all that a new worker needs (X3)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,5 @@
-"""A refused statement in a terminal: the message, the line, and a caret under the word. Exit code 2: the statement is
-wrong; 1: the cluster refuses it now."""
+"""A refused statement in a terminal, with a caret. Exit code 2: the statement is wrong; 1: the cluster refuses it
+now."""
 
 from __future__ import annotations
 

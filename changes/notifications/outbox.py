@@ -1,6 +1,5 @@
-"""Makes deliveries from the story: each destination gets each event once, even after crashes. The story's numbers have
-no gaps and follow commits, so one number says how far it was read; it moves in the transaction that makes the
-deliveries."""
+"""The outbox: makes deliveries from the story, each event once for each destination, even after crashes. The story's
+numbers have no gaps and follow commits, so one number, moved in the same transaction, says how far it was read."""
 
 from __future__ import annotations
 

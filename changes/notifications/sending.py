@@ -1,6 +1,5 @@
-"""Sends one delivery: claims it, sends it, and on failure tries again later, until it gives up the eighth time. The
-claim moves its due time ahead: a worker that dies after sending sends again, with the same id, by which a receiver can
-tell."""
+"""Sends one delivery: claims it, sends it, and on failure tries again later, until it gives up the eighth time. A
+worker that dies after sending sends again, with the same id, by which a receiver can tell."""
 
 from __future__ import annotations
 
@@ -119,7 +118,6 @@ def _failed(delivery: Delivery, why: str) -> Delivery.State:
 
 
 def pause_after(tries: int) -> timedelta:
-    """5 s after the first try, doubled after each further one."""
     return min(FIRST_PAUSE * 2 ** (tries - 1), PAUSE_MAX)
 
 

@@ -1,5 +1,4 @@
-"""A change as its page shows it: pure functions of `changes.selectors.change_snapshot` and the leases. Browsers count
-seconds themselves, so that a page without news is not sent again."""
+"""A change as its page shows it. Browsers count seconds themselves, so that a page without news is not sent again."""
 
 from __future__ import annotations
 

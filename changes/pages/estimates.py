@@ -1,6 +1,5 @@
-"""Estimates the time of a reorganisation. Alone, the figures are those of the demo machine (`docs/benchmarks.md`).
-Under load the slowest recent reorganisation with at least as much traffic counts, or the slowest that was measured
-there."""
+"""Estimates the time of a reorganisation: alone by the demo machine's figures (`docs/benchmarks.md`), under load by the
+slowest recent one with at least as much traffic, or the slowest that was measured there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Why a change failed: the rules that rows break, how many rows, some of them, and a query for all. Violations of other
-clauses than C6 follow from the cause, and are shown only when no rule is broken."""
+"""Why a change failed: the rules that rows break, and a query for these rows. Violations of other clauses than C6
+follow from the cause, and are shown only when no rule is broken."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The facts from which a browser draws the cluster, and lanes over time: `facts` when a page opens, `now` on each
-difference. A browser adds `now` and the story's events to the facts, so the present and the past are drawn from the
-same values."""
+difference, and the story's events, so the present and the past are drawn from the same values."""
 
 from __future__ import annotations
 

@@ -117,7 +117,6 @@ def no_return(plan: Plan) -> Json:
 
 
 def rollback(plan: Plan) -> Json:
-    """The rollback of the latest possible cancel or failure."""
     steps = rollback_steps(plan, plan.reversible_publishes)
     return {"summary": _summary(plan, steps), "steps": [describe(plan, step) for step in steps]}
 

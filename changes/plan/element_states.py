@@ -29,7 +29,6 @@ T = TypeVar("T", bound=AnyElement)
 
 
 def state_of(descriptor: Descriptor, element: Element) -> State:
-    """The state of `element` in a version of its table."""
     if element.kind is Kind.TABLE:
         return descriptor.state
     if element.column is not None and any(one.id == element.column and one.not_null for one in descriptor.columns):
@@ -135,7 +134,6 @@ def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElemen
 
 
 def columns_read(element: Element, versions: Iterable[Descriptor]) -> frozenset[ColumnId]:
-    """The columns that an index or a constraint reads."""
     if element.column is not None:
         return frozenset({ColumnId(element.column)})
     found = definition_of(element, versions)
@@ -149,7 +147,6 @@ def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bo
 def publish(
     before: Descriptor | None, after: Descriptor, elements: Iterable[Element], partners: tuple[Descriptor, ...] = ()
 ) -> Step:
-    """The step that publishes `after` and `partners`."""
     moves = [
         Transition(element, state_of(before, element) if before else State.ABSENT, state_of(after, element))
         for element in elements

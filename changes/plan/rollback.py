@@ -21,7 +21,6 @@ from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, wh
 
 
 def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
-    """The steps back after `published` forward versions."""
     if published == 0:
         return ()
     assert published <= plan.reversible_publishes, f"there is no rollback: {why_no_return(plan)}"

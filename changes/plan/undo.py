@@ -1,5 +1,4 @@
-"""The statement that takes back a finished change, as a new change (X7). Dropped data comes back empty, as its warning
-says."""
+"""The statement that takes back a finished change, as a new change (X7). Dropped data comes back empty."""
 
 from __future__ import annotations
 

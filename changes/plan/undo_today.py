@@ -1,6 +1,5 @@
-"""The undo offered today: found by ids, written with today's names, and planned before it is shown (X7). An element
-that is no longer as the change left it has no undo, which would lose a later change. An undo that would be refused, or
-would drop more, is not offered either."""
+"""The undo offered today: found by ids, written with today's names, and planned before it is shown (X7). There is none
+where it would lose a later change, be refused, or drop more."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Refuses to drop what a foreign key needs: the referenced table, its columns, the index that makes them unique; not
-for a foreign key that the same statement drops (`leaving`). An index that finds referring rows may be dropped, with a
-warning."""
+"""Refuses to drop what a foreign key needs, unless the same statement drops the key (`leaving`): the referenced table,
+its columns, the index that makes them unique. An index that finds referring rows may be dropped, with a warning."""
 
 from __future__ import annotations
 

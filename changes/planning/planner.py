@@ -1,5 +1,4 @@
-"""From an action to a plan: versions, their order, and reorganisations. `changes.planning.stages` puts the elements in
-order; `changes.review.check` reviews each plan."""
+"""From an action to a plan: versions, their order, and reorganisations."""
 
 from dataclasses import replace
 

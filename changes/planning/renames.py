@@ -1,5 +1,4 @@
-"""RENAME: one version, in which nothing moves. Stored keys have ids, so a rename touches no pair. A foreign key is
-renamed in both tables in one publish."""
+"""RENAME: one version, in which nothing moves, since stored keys have ids; of a foreign key in both tables at once."""
 
 from __future__ import annotations
 

@@ -107,7 +107,6 @@ def table_at_rest() -> int | None:
 
 
 def named(table_ids: list[int]) -> list[tuple[int, str]]:
-    """The tables that have a version, in this order, by today's names."""
     versions = Descriptor.objects.filter(table_id__in=table_ids).values_list("table_id", flat=True)
     names = dict(Table.objects.filter(pk__in=versions).values_list("id", "name"))
     return [(table_id, names[table_id]) for table_id in table_ids if table_id in names]

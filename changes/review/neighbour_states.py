@@ -116,7 +116,6 @@ def danger(kind: Kind, one: State, other: State) -> Danger | None:
 
 
 def check_step(kind: Kind, name: str, before: State, after: State) -> UnsafeStep | None:
-    """The fault of an element's step from one version to the next."""
     for state in (before, after):
         if state not in possible_states(kind):
             undefined = Danger((), Text("a {kind} is never {state}", {"kind": kind_text(kind), "state": STATES[state]}))

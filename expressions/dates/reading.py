@@ -114,7 +114,6 @@ class Reader:
     is_no_time: bool = False
 
     def read(self) -> tuple[dt.datetime, dt.timedelta, Zone | None]:
-        """The day, the time of day, and the zone that the text names."""
         self._take(self._cut())
         if self.whole is not None:
             return self.whole, dt.timedelta(), self.zone

@@ -1,5 +1,5 @@
-"""Arithmetic of numeric: PostgreSQL's results, digit for digit, with its scales. Results of too many digits are refused
-before they are computed.
+"""Arithmetic of numeric: PostgreSQL's results, digit for digit, with its scales; too many digits are refused
+beforehand.
 
     1.10 + 2.005     3.105       the larger scale
     1.10 * 2.0       2.200       both scales together

@@ -1,5 +1,4 @@
-"""The screen up to which a class may go: earlier chapters are open, later ones closed. Without a pace members go on by
-themselves."""
+"""The screen up to which a class may go, in its chapter; without a pace members go on by themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -187,7 +187,6 @@ def first_attempts(course: Course) -> QuerySet[Attempt]:
 
 
 def attempts_at(member: Membership, chapter: Chapter, screen: Screen) -> QuerySet[Attempt]:
-    """The answers of a member to a task, the newest first."""
     at_task = Attempt.objects.filter(progress__member=member, progress__exercise=chapter.id, progress__task=screen.id)
     return at_task.order_by("-pk")
 

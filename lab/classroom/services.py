@@ -1,6 +1,5 @@
 """Courses are made, joined, left and deleted, with all that was done in them. A browser works in one course at a time:
-its session has the id of the membership. In a course with names, a member with an account finds their work again in any
-browser, by the same link; others in this browser only."""
+its session has the membership's id. With an account a member of a course with names finds their work in any browser."""
 
 import logging
 import secrets

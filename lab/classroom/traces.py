@@ -1,5 +1,4 @@
-"""The session that a learner has played, for a teacher to replay on the stage. The lines of a plan are no session: they
-are shown as written."""
+"""The session that a learner has played, for a teacher to replay on the stage; a plan has none."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,6 +1,5 @@
-"""Lost writes of requests: rows that are read back otherwise than they were acknowledged. A value is meant for the
-column of its name in the newest version when the storages accepted it. No clause is broken by a lost write: every pair
-belongs where it lies."""
+"""Lost writes of requests: rows that are read back otherwise than they were acknowledged, which no clause forbids. A
+value is meant for the column of its name in the newest version when the storages accepted it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

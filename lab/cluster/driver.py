@@ -1,5 +1,5 @@
-"""Changes in the lab: the executor's machine, with the lab's cluster in the place of its shell. Between two calls of
-`Driver.do` the state goes through JSON, as in the database (X3)."""
+"""Changes in the lab: the executor's machine, with the lab's cluster as its shell. Between two calls of `Driver.do` the
+state goes through JSON, as in the database (X3)."""
 
 import json
 from contextlib import suppress

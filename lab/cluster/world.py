@@ -1,6 +1,5 @@
 """A whole cluster as one deterministic value: nodes, their database, the store, the messages between them, a clock.
-Nothing happens by itself: a caller delivers a message, passes time, runs a statement. `settle` delivers all messages
-but those of a node that `holds_messages`."""
+Nothing happens by itself: a caller delivers a message, passes time, runs a statement."""
 
 import copy
 from collections.abc import Collection, Iterator, Mapping

@@ -1,6 +1,5 @@
-"""The picture of a handout: the end of a session, for paper in black and white: versions with states by pattern and
-word, the steps as a sequence diagram, the store and the rows that readers find. It takes the colour of the text around,
-and is as wide as a sheet of A4 at 0.25 mm a unit; the narrow one as a phone."""
+"""The picture of a handout: versions, steps, store and verdicts of a session, for paper in black and white. It takes
+the colour of the text around, and is as wide as a sheet of A4 at 0.25 mm a unit; the narrow one as a phone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr

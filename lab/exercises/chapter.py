@@ -1,5 +1,5 @@
-"""A chapter: screens in order, each with one idea, some with a task: predict, reach, survive, explain, design, live.
-Texts for readers are in the languages' files, by the keys that `text_keys` lists."""
+"""A chapter: screens in order, each with one idea, some with a task. The languages' files have the texts
+(`text_keys`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,5 @@
-"""Sequences that learners write, judged by the rules of plans first (step and clause), then by the explorer within
-bounds, then with more nodes against lucky ones. Every safe sequence counts. One that cannot be explored in time is
-neither right nor wrong."""
+"""Sequences that learners write, judged by the rules of plans, then by the explorer, then with more nodes. Every safe
+sequence counts. One that cannot be explored in time is neither right nor wrong."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,5 @@
 """exercise.toml, read into a chapter. A mistake is refused with its place and with what would be right
-(screens[2].task: unknown key 'answr'; it may have answer, asks, ..). `lab.exercises.checking` checks that steps are
-possible and answers true."""
+(screens[2].task: unknown key 'answr'; it may have answer, asks, ..)."""
 
 import re
 import tomllib

@@ -1,5 +1,4 @@
-"""Runs that answer predictions which the stage cannot: a proof's size and a quiet run, a found way to damage, or the
-session of each item."""
+"""Runs that answer predictions which the stage cannot: of a proof a quiet run, of damage the way to it."""
 
 import math
 from collections.abc import Iterator

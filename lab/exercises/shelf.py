@@ -1,5 +1,4 @@
-"""Folders of chapters, ours and those of a teacher (`EXERCISES_DIR`). Changed files are read again without a
-restart."""
+"""Folders of chapters, ours and a teacher's (`EXERCISES_DIR`). Changed files are read again without a restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

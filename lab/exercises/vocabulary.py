@@ -1,5 +1,5 @@
-"""The steps that the stage lists beside a chapter's screens: those of the whole chapter and of both nodes, since the
-steps of one screen would be its answer."""
+"""The steps that the stage lists beside a chapter's screens: all of the chapter, since those of one screen would be its
+answer."""
 
 from collections.abc import Iterator
 

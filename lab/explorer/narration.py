@@ -1,5 +1,4 @@
-"""A trace in sentences, as `Text`s that pages can translate: "n1 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a
-is absent: the entry 1 of row 1 stays"."""
+"""A trace in sentences, as `Text`s: "n1 commits as v1: - row 1; to v1 by_a is absent: the entry 1 of row 1 stays"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -385,7 +384,6 @@ class _LinkedNarrator(Narrator):
 
     @cached_property
     def parents(self) -> frozenset[bytes]:
-        """The keys of parents, which no other row has."""
         return frozenset(encoded(value) for value in range(1, self.model.values + 1))
 
 

@@ -1,6 +1,5 @@
 """The safe sequences and the known broken ones: protocol sections 4 and 9 as models. A test compares the expectations
-with `docs/reference/safe-sequences.md`: it notices a change of a rule that makes a sequence unsafe, or a broken one
-safe."""
+with `docs/reference/safe-sequences.md`, so a changed rule that alters a verdict is noticed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -30,7 +29,6 @@ PAIRED = UP | {Kind.OPTIONAL_COLUMN: "absent,delete-only,write-only,public"}
 
 @cache
 def all_variants() -> Mapping[str, Variant]:
-    """By name, in the order of the table."""
     found = [
         *_safe(),
         *variants_of_requests.of_storages(),

@@ -1,6 +1,5 @@
-"""One answer for one model: proved (every world within the bounds seen, none broken), violated (a broken world and the
-steps to it), or unknown (the budget was spent first). The search is in the atomic space where that is sound, else in
-the plain one."""
+"""One answer for one model: proved (every world within the bounds seen, none broken), violated (with the steps), or
+unknown (the budget was spent first). The search is in the atomic space where that is sound."""
 
 import time
 from dataclasses import dataclass, field, replace

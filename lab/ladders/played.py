@@ -1,5 +1,4 @@
-"""A run as pages of chapters play it, made of the verdict on an order of tiles or of the explorer's answer about a
-plan."""
+"""A run as pages of chapters play it: of an order of tiles, or of the explorer's answer about a plan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

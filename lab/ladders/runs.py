@@ -1,6 +1,5 @@
-"""Runs of a plan in order, as steps of the plain model, each replayed: quiet ones (a safe order, where statements only
-show what a version is for), the shortest damage of two neighbouring versions, and witnesses with their nodes named as
-the chapters do."""
+"""Runs of a plan in order, as steps of the plain model, each replayed: quiet ones (no damage), the shortest damage of
+two neighbouring versions, and witnesses with their nodes named as the chapters do."""
 
 from collections.abc import Iterator
 from functools import lru_cache

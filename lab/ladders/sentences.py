@@ -59,7 +59,6 @@ class Sentences:
         return joined([Text("{element} is {state}", {"element": name, "state": STATES[one]}) for name, one in named])
 
     def stage(self, config: Config, version: int) -> tuple[State, ...]:
-        """The states of the elements in a version, those of a rollback included."""
         return tuple(self._states_in(config, version))
 
     def _states_in(self, config: Config, version: int) -> list[State]:

@@ -1,6 +1,5 @@
 """A learner: a person with an account, a visitor known to their browser's session, or a member of a course, whose work
-is deleted with it. A visitor gets a name when there is something to store: in the session's data, not its key, which
-changes at sign-in."""
+is deleted with it. A visitor's name is in the session's data, not its key, which changes at sign-in."""
 
 import uuid
 from collections.abc import MutableMapping

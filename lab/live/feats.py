@@ -109,7 +109,6 @@ class _Away:
     back_by: str
 
     def passed_by(self, step: Step) -> bool:
-        """True if the step waited for this node, and went on without it."""
         if step.ended_at is None or self.node not in uses_waited_for(step.waited_for):
             return False
         return self.since < step.ended_at and (self.until is None or step.ended_at < self.until)

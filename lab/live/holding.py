@@ -1,6 +1,5 @@
-"""Notes people who block a change of a sandbox in the story, each once: the change's steps know nodes only. A node's
-report of its transactions (`leases.holders`) is forgotten when they end, so the timetable looks while a change
-waits."""
+"""Notes people who block a change of a sandbox in the story, each once. A node's report of its transactions
+(`leases.holders`) is forgotten when they end, so the timetable looks while a change waits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Commands to the processes of nodes, for replays: a package with a supervisor registers it, since the lab is below
-it."""
+"""Commands to the processes of nodes, for replays; a package above the lab, with the supervisor, registers itself."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,4 @@
-"""The parts of a plan as cases: each a model of the explorer, the states and rules that may be left out, and its
-names."""
+"""The parts of a plan as cases: each a model of the explorer, its names, and what may be left out of it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

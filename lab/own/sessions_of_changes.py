@@ -1,6 +1,5 @@
-"""From a change of the cluster that waits or has failed, to a session on the change's own plan in that state. Names,
-versions and the blocking node are the cluster's (`lab.sessions.names`). None if a plan has no model whose versions are
-the plan's, one for one."""
+"""From a change of the cluster that waits or has failed, to a session on its own plan in that state, with its names,
+versions and blocking node. None if a plan has no model whose versions are the plan's, one for one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

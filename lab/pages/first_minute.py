@@ -1,6 +1,5 @@
-"""The first minute, on the front page and as set-up `one-jump`: n2 uses v2, which has an index, and inserts row 1 with
-its entry; n1 still uses v1 and deletes the row; the entry stays. It is a run of the model as any other; only words are
-here."""
+"""The first minute, on the front page and as set-up `one-jump`: n2 inserts row 1 with its entry; n1, whose version has
+no index, deletes the row; the entry stays. It is a run of the model; only words are here."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,6 +1,5 @@
-"""A design as a ladder: the tiles that its builder offers, and the run that answers it. A tile is a line of a plan
-file, the states of a version (the first one is the ground), a tile of one element, or a handbook between the first and
-the last."""
+"""A design as a ladder: the tiles that its builder offers (lines of a plan, states of versions, tiles of an element, or
+handbooks), and the run that answers it."""
 
 import re
 from collections import Counter

@@ -1,6 +1,5 @@
-"""Questions to the explorer from the stage: is there a way to break this, and what would have saved it. A search cannot
-begin where a transaction is open or a lease has expired: then it begins at the last earlier position where it can, and
-the answer says so."""
+"""Questions to the explorer from the stage. A search cannot begin where a transaction is open or a lease has expired:
+then it begins at the last earlier position where it can, and the answer says so."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,5 +1,4 @@
-"""The words that stand on the stage, in the reader's language; the modules in `static/lab/` name them by their keys. A
-session's own sentences come with it, as `Text`s."""
+"""The words on the stage, in the reader's language, by keys of `static/lab/`. A session's sentences come with it."""
 
 import re
 from collections.abc import Callable, Mapping

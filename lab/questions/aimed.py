@@ -1,5 +1,4 @@
-"""The explorer's spaces with a goal as the only fault, from the model's first state or from a position without
-transactions."""
+"""The explorer's spaces with a goal as the only fault, from the first state or one without transactions."""
 
 from catalog.text.message import NOTHING, Text
 from lab.explorer.contents.effects import Effects

@@ -1,4 +1,4 @@
-"""A goal: the broken clause that a search looks for, by default damage. The nearest broken world is often mere
+"""A goal: the broken clause that a search looks for, by default damage, since the nearest broken world is often
 danger."""
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,5 @@
-"""The last choice before the damage, made otherwise: going back from the damage, each other possible step is put in, or
-moved there from later on, and the same steps follow. If the damage disappears, or a step is refused, that choice saves
-it. So does a rule that was left out."""
+"""The last choice before the damage, made otherwise: going back, each other possible step is put in, or moved there
+from later on, and the same steps follow. If the damage disappears, or a step is refused, that choice saves it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

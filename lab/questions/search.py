@@ -1,5 +1,4 @@
-"""Is there a way to break this? The explorer's answer from the start of a session, or from a position of it: proved,
-violated with the shortest schedule as steps that continue the session, or unknown."""
+"""Is there a way to break this? The explorer's answer from the start of a session, or from a position of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""The shortest witness of each unsafe built-in model, as a session on the stage; and the models by the rule left
-out."""
+"""The shortest witness of each unsafe built-in model, as a session; and the models by the rule left out."""
 
 import math
 from collections.abc import Mapping

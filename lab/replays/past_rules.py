@@ -1,5 +1,4 @@
-"""A trace in which versions are published past the rules: one `lab_publish` for each, and nothing else changes
-pairs."""
+"""A trace in which versions are published past the rules: one `lab_publish` each, and nothing else changes pairs."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,5 @@
 """The script on live nodes that a session becomes, or why it cannot be replayed: `past_rules` if no fill puts anything,
-`real_change` if one does (with a rule left out it is refused by name: careless fills do not exist on the cluster),
-`away` if a node dies or freezes."""
+`away` if a node dies or freezes, else `real_change`: careless fills do not exist on the cluster."""
 
 from dataclasses import replace
 

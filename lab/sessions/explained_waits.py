@@ -1,5 +1,4 @@
-"""Sessions that explain a wait or a refusal on the operations pages, by the situation. A change whose plan has a model
-has a session of its own (`lab.own.sessions_of_changes`)."""
+"""Sessions that explain a wait or a refusal on the operations pages, by the situation."""
 
 from collections.abc import Mapping
 

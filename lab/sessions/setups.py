@@ -20,5 +20,4 @@ def setup_named(name: str) -> Setup:
 
 
 def every_setup() -> Mapping[str, Setup]:
-    """All set-ups, also those that packages above the lab add."""
     return {**SETUPS, **added_setups()}

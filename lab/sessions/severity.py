@@ -1,6 +1,5 @@
-"""Danger is not damage: the weight of a broken clause, by the version under which it is broken. C3 under v1 beside the
-newest v2 is danger: v1 could not remove a pair, which no query meets yet. C5 under the newest version is damage: a
-query finds a row that does not exist."""
+"""Danger is not damage: the weight of a broken clause. C3 under v1 beside the newest v2 is danger: v1 could not remove
+a pair, which no query meets yet. C5 under the newest version is damage: a query finds a row that does not exist."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,5 +1,4 @@
-"""The title of a session, and facts about its model. A built-in or own model is named by its states; any other set-up
-has a title of its own."""
+"""The title of a session, and facts about its model. A built-in or own model is titled by its states."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,5 @@
-"""The clients of a run: transactions, and statements whose values fit the columns. A session knows the columns of the
-version it uses, or of the newest one before its node leases it: then the statement is refused, as a client's would
-be."""
+"""The clients of a run: transactions, and statements whose values fit the columns of the version that the session uses,
+or of the newest one before its node leases it: then the statement is refused, as a client's would be."""
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column

@@ -1,6 +1,5 @@
 """The column that a value belongs to, whatever its name and its type have become. The ledger stores values by the
-*root*: the first column in a row of twins, of which each has a new id and takes over name and values (age int, then its
-twin, text)."""
+*root*, the first column in a row of twins, of which each has a new id and takes over name and values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

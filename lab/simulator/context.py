@@ -71,7 +71,6 @@ class Situation:
 
     @property
     def pets(self) -> Descriptor | None:
-        """The other table, unless it is missing, or being dropped."""
         control = self.lab.world.control
         newest = control.newest(list(control.published)[-1])
         return newest if newest.name == "pets" and newest.state is not State.ABSENT else None

@@ -1,5 +1,4 @@
-"""The shortest list of events that still breaks the same rule: leaves out blocks, then events, and replays, to a
-fixpoint."""
+"""Shrinking: the shortest list of events that still breaks the same rule, by leaving out blocks, then single events."""
 
 from collections.abc import Callable
 

@@ -59,7 +59,6 @@ class Ledger:
             _do(self.tables.setdefault(table, {}), write)
 
     def forget(self, actor: str) -> None:
-        """Its transaction ended without being acknowledged."""
         self.opened.pop(actor, None)
 
     def seen(self, actor: str, table: TableId) -> Rows:

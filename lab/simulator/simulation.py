@@ -1,6 +1,5 @@
 """One run: from a seed, or again from a list of events. The judge looks after each event; then faults stop, and time
-goes on until every change is over. A replay does refused events, too, so that the rest still means something without
-one."""
+goes on until every change is over. A replay does refused events, too, so that one event can be left out."""
 
 from collections import Counter
 from collections.abc import Iterable

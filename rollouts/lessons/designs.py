@@ -1,5 +1,5 @@
-"""Orders of deploys that learners build: right if safe, and ending with the last release and schema of the task's
-solution, a list of the lesson's deploys by their titles."""
+"""Orders of deploys that learners build: right if safe, and ending with the release and schema of the task's
+solution."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,4 @@
-"""Expressions of a statement, compiled once from PostgreSQL's parse tree to functions of a row and of parameters. Any
-name or function outside of the model is refused by name."""
+"""Expressions of a statement, compiled once from PostgreSQL's parse tree; what is not modelled is refused by name."""
 
 import operator
 import re

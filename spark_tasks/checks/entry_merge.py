@@ -1,6 +1,5 @@
 """Merges expected and stored entries in key order. A page with the very bytes that come next matches as a whole, so a
-sound index costs reading it. Where a batch has few of the entries between its first and last they are looked up by
-key."""
+sound index costs reading it. A batch with few of the entries in its range is looked up by key."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -96,7 +96,6 @@ class Judge:
 
     @property
     def is_unfinished(self) -> bool:
-        """True when the placement that is read was filled, and not purged yet."""
         return element_label(self.descriptor.placement) in self.unfinished
 
     def _columns_read(self) -> list[ColumnId]:

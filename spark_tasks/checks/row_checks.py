@@ -1,5 +1,4 @@
-"""Judges stored rows of a range: a value without a row (C1), a row without a required value (C2), a derived value that
-does not follow (C5), a broken rule (C6), a row on a wrong storage (C7)."""
+"""Judges stored rows of a range: C1, C2, C5 (derived values), C6, and C7 (a row on a wrong storage)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -93,7 +92,6 @@ class ValueJudge:
         found.note("C6", f"constraint {key.name}", len(astray), named)
 
     def orphans(self, orphans: Pairs, found: Finding) -> None:
-        """Pairs of checked columns whose row does not exist."""
         names: dict[ColumnId | None, str] = {c.id: c.shown for c in self.columns}
         for key in orphans.keys.to_pylist():
             try:

@@ -1,5 +1,4 @@
-"""Reads pairs as rows of Arrow, a range in one short snapshot: a row updated between two pages would give an entry that
-never was."""
+"""Reads a range in one short snapshot: a row updated between two pages would give an entry that never was."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

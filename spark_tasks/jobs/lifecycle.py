@@ -123,7 +123,6 @@ class Lifecycle(Generic[J]):
             return self.model.objects.get(pk=job_id)  # with our token: once the row is free, another may move it
 
     def dead(self) -> list[int]:
-        """Jobs without a living attempt."""
         heard_at = Coalesce(self.heartbeat_at, "created_at")
         undone = self.model.objects.filter(self.wanted, state__in=(RunState.WAITING, RunState.RUNNING))
         silent = undone.alias(heard_at=heard_at).filter(heard_at__lt=Now() - timedelta(seconds=STALE_S))

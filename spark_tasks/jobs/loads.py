@@ -1,5 +1,4 @@
-"""Loads as jobs; each attempt continues after earlier marks. Silence counts as a failure: a file that kills its workers
-is not tried for ever."""
+"""Loads as jobs. Silence counts as a failure: a file that kills its workers is not tried for ever."""
 
 import time
 from pathlib import Path

@@ -1,6 +1,5 @@
-"""The work of each kind of run on its elements, at the version it was started for: fill clears old tombstones first
-(R6); delete removes entries, then values, then rows; purge removes the last tombstones, once no range can be written
-any more (R7, R8)."""
+"""The work of each kind of run on its elements: fill clears old tombstones first (R6); delete removes entries, then
+values, then rows; purge removes the last tombstones, once no range can be written any more (R7, R8)."""
 
 import logging
 from collections.abc import Callable

@@ -1,6 +1,5 @@
-"""Drops the pair views of versions that storages no longer accept and no transaction uses, a beat after the drain,
-whose transaction must not wait. Without leases the fence is ahead of transactions, so the version's lock is tried as
-well."""
+"""Drops the pair views of versions that storages no longer accept, after the drain, whose transaction must not wait.
+Without leases the fence is ahead of transactions, so the version's lock is tried as well."""
 
 import logging
 

@@ -1,5 +1,5 @@
-"""Rows for which a derived column or an index's condition has no value ('seven' as an integer: 22P02), or whose entry
-is too long: one more scan for all."""
+"""Rows for which an expression has no value ('seven' as an integer: 22P02), or whose entry is too long: one more
+scan."""
 
 from __future__ import annotations
 

@@ -27,7 +27,6 @@ def key_space(descriptor: Descriptor, index: IndexId = PRIMARY, placement: Place
 
 
 def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
-    """The key spaces of the elements, entries first, in each placement."""
     entries, rows = [], []
     for placement in descriptor.placements:
         is_whole = placement.id in elements.placements

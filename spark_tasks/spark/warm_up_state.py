@@ -1,5 +1,4 @@
-"""The phase of the Spark worker (session, python, warm, or failed and why), reported by a thread while the worker
-lives."""
+"""The phase of the Spark worker (session, python, warm, or failed and why), reported while the worker lives."""
 
 import json
 import logging
@@ -40,7 +39,6 @@ class WorkerReport:
         self._over.set()
 
     def say(self, phase: str, error: str = "") -> float:
-        """It is at `phase` now, reported at once."""
         seconds = round(time.monotonic() - self._began, 1) if self._began else 0.0
         with self._lock:
             self._state = self._state | {"phase": phase, "error": error, "seconds": seconds}

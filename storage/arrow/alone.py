@@ -1,5 +1,5 @@
-"""Imports Arrow without numpy and pandas, which would cost each process 50 MB and 0.3 s. Import this before anything
-else of Arrow."""
+"""Imports Arrow without numpy and pandas (50 MB and 0.3 s in each process). Import this before anything else of
+Arrow."""
 
 import sys
 from collections.abc import Sequence

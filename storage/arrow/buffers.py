@@ -8,7 +8,6 @@ _CODES = {2: "h", 4: "i", 8: "q"}
 
 
 def swapped(data: bytes, size: int) -> bytes:
-    """Numbers of `size` bytes, each with its bytes reversed."""
     numbers = array(_CODES[size])
     numbers.frombytes(data)
     numbers.byteswap()

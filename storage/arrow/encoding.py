@@ -122,7 +122,6 @@ def key_of(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
 
 
 def value_of_key(sql_type: SqlType, length: int | None, keys: pa.Array) -> pa.Array:
-    """Values of keys as pairs would hold them."""
     if sql_type not in LEFT_OUT:
         return keys
     return pa.array([encoding.value_of_key(sql_type, length, key) for key in keys.to_pylist()], pa.binary())

@@ -30,7 +30,6 @@ class Places:
         return len(self.keys)
 
     def rows_of(self, mask: pa.Array) -> pa.Array:
-        """Mask of the rows that refer to one of the masked places."""
         return pc.fill_null(mask.take(self.of_rows), False)
 
 

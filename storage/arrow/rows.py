@@ -1,6 +1,5 @@
 """Pairs to rows and back, a batch at a time: the vectorised twin of `storage.pairs`. The existence pair of a row comes
-first, so counting those seen so far numbers the rows. A column pair whose row does not exist is an orphan (C1) and set
-aside."""
+first, so counting them numbers the rows. A column pair whose row does not exist is an orphan (C1) and set aside."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -118,7 +117,6 @@ def encoded_column(descriptor: Descriptor, rows: StoredRows, column: Column) -> 
 
 
 def key_columns(descriptor: Descriptor, row_keys: pa.Array) -> dict[ColumnId, pa.Array]:
-    """K(r) cut into the encoded values of the primary key's columns."""
     parts = zip(descriptor.key_columns, cut(pairs.types_of_key(descriptor), row_keys), strict=True)
     return {column.id: value_of_key(column.type, column.length, part) for column, part in parts}
 

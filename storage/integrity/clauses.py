@@ -56,7 +56,6 @@ class Referenced:
     first: int | None = None
 
     def has(self, place: Place, buckets: int) -> bool:
-        """True when the pair exists and is no tombstone."""
         count = self.descriptor.placement.storage_count(self.first or len(self.storages))
         return self.storages[storage_of(place.bucket, count, buckets) - 1].get(place.key) is not None
 
@@ -100,7 +99,6 @@ def check(
 
 
 def element_label(element: Column | Index | Placement) -> str:
-    """The name of an element in `unfinished`."""
     return label(element.kind, element.id)
 
 
@@ -287,7 +285,6 @@ def _repeated(table: _Table, placement: Placement) -> Iterable[Violation]:
 
 
 def repeated_row(descriptor: Descriptor, row_key: bytes) -> Violation:
-    """The violation by a row on several storages."""
     key = column_key(prefix(descriptor, descriptor.placement.id), row_key)
     why = "{row} is there more than once, on different storages"
     return Violation("C6", 0, key, Sentence(why, row=row_named(descriptor, row_key)))

@@ -34,7 +34,6 @@ class Offender:
 
 
 def broken_row(descriptor: Descriptor, key: bytes, values: Iterable[tuple[Column, bytes]] = ()) -> Offender:
-    """A row by encoded key, with encoded values."""
     shown = {column.name: _literal(column.type, encoding.decode(column.type, data)[0]) for column, data in values}
     return Offender(_key_cells(descriptor, key), shown)
 
@@ -104,7 +103,6 @@ def dangling_words(
 
 
 def values_of_entry(key: bytes) -> bytes:
-    """The encoded values in the key of a unique entry."""
     return key[PREFIX.size :]
 
 

@@ -48,7 +48,6 @@ def _connect(address: str) -> psycopg.Connection[Any]:
 
 
 def make(store: str, address: str) -> None:
-    """Makes the database, perhaps beside another process that does."""
     name = name_of(address)
     made = sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(sql.Identifier(name))
     with psycopg.connect(store, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:

@@ -1,5 +1,4 @@
-"""Views in schema schemalab: the versions that pages show, as relations. The shadow has their columns; a node adds
-rows."""
+"""Views in schema schemalab: the versions that pages show. The shadow has their columns; a node adds rows."""
 
 SCHEMA = "schemalab"
 COLUMNS = {

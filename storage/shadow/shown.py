@@ -1,6 +1,5 @@
-"""The public parts of a version, as PostgreSQL shows them to clients. Columns go by numbers, which a change of type
-keeps. An expression has two texts: `kept`, with columns by id, is compared; one with this version's names is
-executed."""
+"""The public parts of a version, as clients see them. Columns go by numbers, which a change of type keeps. Of an
+expression's two texts `kept`, with columns by id, is compared; the one with this version's names is executed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,6 +1,5 @@
 """Bytes to values: `storage.encoding.decode` as SQL. A decoder takes SQL for bytes and the place of a payload, behind
-which more may follow for types of fixed length. Doubles are exact: (1 + m / 2^52) * 2^(e - 1023), both factors
-doubles."""
+which more may follow. Doubles are exact: (1 + m / 2^52) * 2^(e - 1023), both factors doubles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
-"""Values to bytes: `storage.encoding.encode` as SQL. A value that no column can have (an infinite date, too many
-digits) gives NULL, so that `k = ..` finds no row, as `=` would. CASE keeps PostgreSQL from computing constants
-early."""
+"""Values to bytes: `storage.encoding.encode` as SQL. A value that no column can have (an infinite date) gives NULL, so
+that `k = ..` finds no row, as `=` would. CASE keeps PostgreSQL from computing constants early."""
 
 from collections.abc import Callable
 

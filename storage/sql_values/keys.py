@@ -1,6 +1,5 @@
-"""Parts of keys as SQL: the value of one column in K(r), and K(r) in an entry (P · I · values · K(r)), where each part
-ends by itself. Behind a text, numeric or bytea the rest is computed once by a subquery: written out it would grow with
-each such part."""
+"""Parts of keys as SQL: the value of one column in K(r), and K(r) in an entry (P · I · values · K(r)). Behind a text,
+numeric or bytea the rest is computed once by a subquery: written out it would grow with each such part."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,6 +1,5 @@
-"""ALTER TABLE as one draft: its clauses become elements, a type a twin that takes the column's place, NOT NULL a
-constraint until it is public, a primary key a unique index and NOT NULLs. A change may not use what it drops, nor touch
-one column twice."""
+"""ALTER TABLE as one draft: its clauses become elements. A change may not use what it drops, nor touch one column
+twice."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""ALTER TABLE on columns: ADD, DROP, NOT NULL, DEFAULT. A column is dropped with its NOT NULL, the constraints that
-read it and the indexes that cover it."""
+"""ALTER TABLE on columns: ADD, DROP (with the constraints that read it and the indexes that cover it), NOT NULL,
+DEFAULT."""
 
 from __future__ import annotations
 

@@ -105,7 +105,6 @@ def fill_value(
 
 
 def is_constant(sql_type: SqlType, default: str) -> bool:
-    """True when a default has the same value at any time."""
     return isinstance(_typed(sql_type, Sql(default, parsed(default)), ""), Literal)
 
 

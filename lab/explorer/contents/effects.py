@@ -1,6 +1,5 @@
-"""Effects of statements on the contents of the model's table: computed once by `storage.mutations`, `storage.store` and
-`storage.integrity.clauses`, then cached under small numbers, since a model has a few hundred contents and millions of
-worlds."""
+"""Effects of statements on the contents of the model's table: computed once by the product's code, then cached under
+small numbers, since a model has a few hundred contents and millions of worlds."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,6 +1,5 @@
-"""Faults of contents: the clauses under each version in force, and faults that users see: an acknowledged row or value
-is not found (lost write), a row is read in two placements, the column has no room for a value, a constraint refuses
-every writer of this version."""
+"""Faults of contents: the clauses under each version in force, and what users see: lost writes, a row read in two
+placements, a column without room for a value, a constraint that refuses every writer of this version."""
 
 from collections.abc import Iterator
 from dataclasses import replace

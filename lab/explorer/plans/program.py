@@ -107,7 +107,6 @@ class Stop:
         return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
 
     def uses_from(self, use: Use) -> Iterator[Use]:
-        """The versions that a node at `use` may use, itself first."""
         return product(*(range(v, table.newest + 1) for v, table in zip(use, self.tables, strict=True)))
 
     def lifted(self, use: Use) -> Use:

@@ -1,6 +1,5 @@
-"""Worlds that differ in names only: one of them stands for all. Nodes are alike, so the atomic world keeps their
-versions sorted. Rows are alike, and values are, unless one is a default: the least image of all renamings is
-explored."""
+"""Worlds that differ in names only: one of them stands for all. Nodes are alike, so their versions are sorted. Rows are
+alike, and values are, unless one is a default: the least image of all renamings is explored."""
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations

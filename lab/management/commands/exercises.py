@@ -1,5 +1,4 @@
-"""`manage.py exercises ..`: the chapters of the lab, listed or checked. Exit code 0: no fault; 1: faults, each in a
-line of its own; 2: bad usage."""
+"""`manage.py exercises ..`: lists or checks the chapters of the lab. Exit code 0: no fault; 1: faults; 2: bad usage."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""State of a task on its screen: a game or a search that the address names, a refused answer (once, after the
-redirect), else the last answer with its remarks and what it revealed."""
+"""State of a task on its screen: the game or search in the address, a refused answer (shown once), else the last
+answer."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any

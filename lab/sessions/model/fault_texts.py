@@ -1,5 +1,4 @@
-"""The explorer's faults as texts for pages. Rows are named by their number, values as in sentences about a model: 1 for
-11."""
+"""The explorer's faults as texts for pages: rows by number, values as in sentences about a model (1 for 11)."""
 
 from collections.abc import Mapping
 
