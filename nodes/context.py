@@ -49,26 +49,24 @@ class Environment:
     directory: Directory
     keeper: LeaseKeeper
     hub: Hub = field(default_factory=lambda: Hub("", ""))
-    """Its sessions that listen."""
     lock_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
     """Sessions at the store for advisory locks."""
     staging_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
     """Sessions at the store in which PostgreSQL reads the data of COPY."""
     shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
-    """Where catalog queries are answered."""
     reader: Reader = field(default_factory=lambda: Reader(None))
     """The role that users' statements are read as at the store."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     in_place: set[Transaction] = field(default_factory=set)
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
-    """Those in which the store answers a query alone, for as long as that takes."""
+    """Queries that wait for a place in `in_place`, the transactions whose query may take any time."""
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
     """Sessions whose statement runs, and since when; what takes as long as it takes (DDL, TRUNCATE) is left out."""
     unannounced: dict[int, TableOutcome] = field(default_factory=dict)
     """New tables whose transaction is over, and of which the cluster does not know yet what became."""
     announcing: set[int] = field(default_factory=set)
-    """Those of them that are being announced now."""
+    """New tables of `unannounced` that are being announced now."""
     is_announcing_later: bool = False
     router: Router = field(init=False)
     """The reloads of this node, and the counts of its requests."""

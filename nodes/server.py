@@ -78,7 +78,6 @@ class Settings:
     storages: int
     buckets: int
     shadow: str = ""
-    """The address of the database that answers catalog queries."""
     password: str = field(default="", repr=False)
     secret_key: str = field(default="", repr=False)
     home: Path | None = None

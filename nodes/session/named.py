@@ -1,10 +1,5 @@
-"""PREPARE, EXECUTE and DEALLOCATE: statements that are prepared by name in SQL.
-
-The protocol's Parse keeps its statements in the same place, so either executes and frees what the other has prepared.
-What a client was told of a result is a promise for both (`nodes.clients.portals`): PREPARE tells it at once.
-
-The values of EXECUTE become texts of the parameters' types, as a client would send them.
-"""
+"""PREPARE, EXECUTE and DEALLOCATE: statements that are prepared by name in SQL, beside those of the protocol's Parse.
+What a client was told of a result is a promise for both (`nodes.clients.portals`): PREPARE tells it at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +53,6 @@ class NamedStatements:
             raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist') from None
 
     async def executed(self, node: Node) -> Portal:
-        """The statement that an EXECUTE names, with the values of its parameters."""
         prepared = self.find(node.name)
         inner = prepared.statement
         if isinstance(inner, Statement) and inner.kind == "execute":  # it may be itself

@@ -1,9 +1,5 @@
-"""Statements that have a plan: those on rows, TRUNCATE and EXPLAIN.
-
-alone        a statement that is its whole transaction (`nodes.session.tries`)
-in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001 goes to the client
-             (`nodes.session.block`)
-"""
+"""Statements that have a plan: those on rows, TRUNCATE and EXPLAIN. Alone each is its whole transaction
+(`nodes.session.tries`); in a block 40001 goes to the client (`nodes.session.block`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -78,7 +74,6 @@ class PlannedStatements:
         self.catalog = CatalogQueries(self.env, self.variables, self.known, self.block)
 
     async def run(self, portal: Portal, *, alone: bool) -> Result:
-        """A statement on rows, or a question to the catalog."""
         asks = portal.statement.asks
         if not (asks.relations or asks.functions) or not is_asked(portal.statement):
             try:
@@ -88,7 +83,6 @@ class PlannedStatements:
         return await self.catalog.run(portal)
 
     async def _run(self, portal: Portal, *, alone: bool) -> Result:
-        """A statement on rows. Raises `ForShadow`."""
         empties = portal.statement.kind not in READS and self.block.new_tables.empties_at_commit
         if alone and not self.block.is_open and not empties:
             return await self._alone(portal)
@@ -132,7 +126,6 @@ class PlannedStatements:
         return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=portal.trace, data=portal.data)
 
     def users_settings(self) -> list[str]:
-        """The client's values of `storage.postgres.USERS_SETTINGS`."""
         return [self.variables.get(name) for name in USERS_SETTINGS]
 
     async def declare(self, portal: Portal, name: str, words: str) -> bool:
@@ -284,8 +277,6 @@ class PlannedStatements:
         return await self.catalog.fields(statement, parameters)
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
-        """The same of a statement on rows. Raises `ForShadow`."""
-
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
                 named = await self.named(transaction, statement, fresh=fresh)
@@ -303,10 +294,8 @@ class PlannedStatements:
     async def columns(
         self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
     ) -> tuple[Field, ...]:
-        """The columns of a query of rows, by the store: with those of tables that they show. Raises `ForShadow`.
-
-        The types of its parameters are noted.
-        """
+        """The columns of a query of rows, by the store: with those of tables that they show. Notes the types of its
+        parameters. Raises `ForShadow`."""
         refuse_catalog(named)
         await self._learn_places(named)
         point = self._point(statement, named, parameters)
@@ -331,7 +320,6 @@ class PlannedStatements:
     async def columns_of_view(
         self, transaction: Transaction, query: Statement, named: NamedRelations
     ) -> tuple[Field, ...]:
-        """The columns of a query that becomes a view: over rows, or over the catalog."""
         try:
             if not is_asked(query):
                 return await self.columns(transaction, query, named, Parameters(count_max=0))
@@ -359,11 +347,9 @@ class PlannedStatements:
         return way
 
     async def _explained(self, error: SqlError, place: InPlace, named: NamedRelations) -> SqlError:
-        """PostgreSQL's error; of a column that it does not find, with what there is of it."""
         return await self.names.explained(place.explained(error), named.tables)
 
     async def columns_in_block(self, portal: Portal) -> tuple[Field, ...]:
-        """The columns of a query of rows, in the block's transaction."""
         transaction = self.block.current()
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.values))
         try:
@@ -390,7 +376,6 @@ class PlannedStatements:
         return Result("TRUNCATE TABLE")
 
     async def _truncate_within(self, portal: Portal) -> None:
-        """Rows are deleted by the block's own transaction, and come back with a rollback."""
         transaction = self.block.current()
         transaction.will_write()
         try:
@@ -522,7 +507,6 @@ def refuse_unknown(statement: Statement, count: int) -> None:
 
 
 def has_result(statement: Statement) -> bool:
-    """True for a statement whose result may show columns of tables."""
     kinds = ("select", "writing select")
     return statement.kind in kinds or any(field.name == "returning_clause" for field, _ in statement.node.ListFields())
 

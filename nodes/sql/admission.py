@@ -1,13 +1,8 @@
 """Statements of a user that PostgreSQL may run as the reader role, decided by their parse trees. Pure.
 
-    one statement           SELECT, INSERT, UPDATE, DELETE, MERGE, or COPY from or to the client
-    relations               without a schema, or of `public`: names of the catalog are for another place
-    casts to reg* types     refused but for `regtype`: they look names up in the store's own catalog
-
-In a database of Schema Lab's own the rest is a matter of privileges (`storage.reader`). In any other database PUBLIC
-keeps its functions, so names are checked there, and PostgreSQL calls a function in more ways than one:
-
-    f(x)   pg_catalog.f(x)   (x).f   t.f        the last two look like columns
+Relations have no schema or are of `public`; casts to reg* types but `regtype` are refused, as they look names up in the
+store's own catalog. In a database of ours the rest is a matter of privileges (`storage.reader`). In any other PUBLIC
+keeps its functions, so names are checked, also where a call looks like a column: `(x).f`, `t.f`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,16 +65,13 @@ class Admitted:
         return Words(self.text)
 
     def of_kinds(self, *kinds: str) -> Iterator[Node]:
-        """Its nodes of these kinds."""
         for kind in kinds:
             yield from self.nodes.get(kind, ())
 
 
 def admitted(text: str, functions: FunctionNames | None = None) -> Admitted:
-    """The text, read. Raises `SqlError` for one that must not run, `postgast.PgQueryError` for no SQL.
-
-    Without `functions` the database checks calls by privileges.
-    """
+    """The text, read. Raises `SqlError` for one that must not run, `postgast.PgQueryError` for no SQL. Without
+    `functions` the database checks calls by privileges."""
     tree = grammar.parse(text)
     if len(tree.stmts) != 1:
         raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")

@@ -1,7 +1,5 @@
-"""COPY, from its parse tree: FROM is an INSERT of rows that are still to come, TO a query.
-
-What it refuses by name is what would reach the file system of a node, or start a program there.
-"""
+"""COPY, from its parse tree: FROM is an INSERT of rows that are still to come, TO a query. It refuses what would reach
+the file system of a node, or start a program there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,15 +33,12 @@ from nodes.sql.writes.source_text import Reading
 
 Node = Any
 COPIES = FROM, TO = "copy from", "copy to"
-"""The two kinds of statement."""
 NO_HEADER = ("false", "off", "0")
 NOT_HERE = "Anyone can COPY to stdout or from stdin. psql's \\copy reads and writes files of the client."
 LARGE = " `manage.py load` loads large files."
 
 
 class CopyPlanner(Planner):
-    """Makes the plan of one COPY FROM."""
-
     def _plan(self, kind: str, node: Node) -> Plan:
         refuse_files(node)
         return self.copy_from(node)
@@ -90,7 +85,6 @@ class CopyPlanner(Planner):
 
 
 def copied(descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
-    """The columns that COPY names, or all."""
     if not len(names):
         return descriptor.public_columns
     columns: list[Column] = []
@@ -125,7 +119,6 @@ def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[s
 
 
 def refuse_files(node: Node) -> None:
-    """Refuses COPY from or to a file or a program of the server."""
     way = "from" if node.is_from else "to"
     hint = NOT_HERE + (LARGE if node.is_from else "")
     if node.is_program:
@@ -143,5 +136,4 @@ def make_copy_plan(
     reading: Reading | None = None,
     answers: Sequence[Described] = (),
 ) -> Plan:
-    """The plan of a COPY FROM for these versions. Raises `Undescribed` as `make_plan` does."""
     return make_plan(statement, catalog, parameters, style, CopyPlanner, views, reading, answers)

@@ -1,8 +1,6 @@
-"""Plans of statements, once their tables are known: made from the parse tree under one version of each table.
-
-A plan holds names, types and no data, so it serves every execution of its text until a table has another version. What
-is not understood here the store describes: `make_plan` raises `Undescribed`, and is called again with its answer.
-"""
+"""Plans of statements, once their tables are known: made from the parse tree under one version of each table. A plan
+holds names, types and no data, so it serves every execution of its text until a table has another version. What is not
+understood here the store describes: `make_plan` raises `Undescribed`, and is called again with its answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +27,6 @@ Node = Any
 
 @dataclass(eq=False)
 class Planner(Merges):
-    """Makes the plan of one statement."""
-
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
             clauses = self.reading.clauses(self.statement.text, self.statement.start)
@@ -87,10 +83,8 @@ def make_plan(
     reading: Reading | None = None,
     answers: Sequence[Described] = (),
 ) -> Plan:
-    """The statement's plan for these versions; kept with the statement. `parameters` get their types.
-
-    Raises `Undescribed` for a text that the store has to describe; `answers` are its answers so far.
-    """
+    """The statement's plan for these versions; kept with the statement. `parameters` get their types. Raises
+    `Undescribed` for a text that the store has to describe; `answers` are its answers so far."""
     versions = tuple([(d.table_id, d.version) for d in catalog.values()])
     key: tuple[Any, ...] = (versions, tuple([t.name for t in parameters.types]), style)
     if views:

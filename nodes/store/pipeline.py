@@ -1,11 +1,8 @@
 """Sessions of a node at the store: libpq in pipeline mode, one batch of messages per round trip.
 
-    run([begin, enter, insert, commit])      4 statements, prepared on first use, 1 Sync, 1 round trip
-
-Everything up to a Sync is one transaction for PostgreSQL unless BEGIN says otherwise, and after an
-error the rest of the batch is skipped, so a batch may end in COMMIT without looking back. psycopg
-does the connecting and owns the C library; its cursors are left out because they cost more than the
-statements do. Results and parameters are binary.
+Everything up to a Sync is one transaction for PostgreSQL unless BEGIN says otherwise, and after an error the rest of
+the batch is skipped, so a batch may end in COMMIT without looking back. psycopg connects and owns the C library; its
+cursors cost more than the statements do. Results and parameters are binary.
 """
 
 import asyncio
@@ -63,11 +60,9 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsersCommand(Command):
-    """A text with a user's words in it, which runs as the reader role; its placeholders are $1, $2, ..
-
-    `oids` and `formats` are of its parameters. `is_kept`: it is prepared, since it will come again. `style`: the
-    settings under which it is read. `offset_of` gives the byte of the user's text that a character is of.
-    """
+    """A text with a user's words in it, which runs as the reader role; its placeholders are $1, $2, .. `oids` and
+    `formats` are of its parameters. `is_kept`: it is prepared, since it will come again. `style`: the settings under
+    which it is read. `offset_of` gives the byte of the user's text that a character is of."""
 
     oids: tuple[int, ...] = ()
     formats: tuple[int, ...] = ()
@@ -95,10 +90,8 @@ class DescribeCommand(UsersCommand):
 
 @dataclass(eq=False)
 class StoreError(Exception):
-    """The store refused a statement of a batch; `position` says which one of it.
-
-    `hint` is the store's; `at` the character of the statement that it names, from 1, or 0.
-    """
+    """The store refused the statement `position` of a batch. `hint` is the store's; `at` the character that it names,
+    from 1, or 0."""
 
     sqlstate: str
     message: str
@@ -182,7 +175,6 @@ def first_line(error: Exception) -> str:
 
 
 def numbered(sql: str) -> str:
-    """SQL with psycopg's placeholders as the protocol wants it: $1, $2, .."""
     first, *others = sql.replace("%s", "%b").split("%b")
     return first + "".join(f"${number}{text}" for number, text in enumerate(others, start=1))
 
@@ -201,7 +193,6 @@ def int2_array(values: Sequence[int]) -> bytes:
 
 
 def bytea_array(values: Sequence[bytes]) -> bytes:
-    """PostgreSQL's binary form of a bytea[]."""
     parts = [_ARRAY_HEAD.pack(1, 0, BYTEA, len(values), 1)] if values else [struct.pack("!iii", 0, 0, BYTEA)]
     for value in values:
         parts.append(_INT4.pack(len(value)))
@@ -306,11 +297,9 @@ class StoreConnection:
         return not self.is_lost and not self._arrivals.poll(0)
 
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[pq.abc.PGresult]:
-        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure.
-
-        Cancelled, it stops the batch and waits until the session is free again, or lost. With `commit`, which says
-        that the last command is COMMIT, it then raises `CancelledAtCommit`.
-        """
+        """The results of the commands. Raises `StoreError` for the first failure. Cancelled, it stops the batch and
+        waits until the session is free again, or lost. With `commit` (the last command is COMMIT) it then raises
+        `CancelledAtCommit`."""
         assert self._batch is None, "a session of the store does one batch at a time"
         if self.is_lost:
             raise self._lost()
@@ -376,12 +365,10 @@ class StoreConnection:
         return self._last_words or "the session at the store is closed"
 
     async def discard_all(self) -> None:
-        """Forget what a client has left in the session, and what was prepared."""
         await self.run([UsersCommand("DISCARD ALL")])
         self._names.clear()
 
     async def close(self, why: str = "the node closed the session at the store") -> None:
-        """End the session; a batch under way is lost."""
         self.discard(why)
         await self._owner.close()
 
@@ -439,7 +426,6 @@ class StoreConnection:
         expected.append(None)
 
     def _push(self) -> None:
-        """Write what libpq holds; what the socket does not take now is written when it can be."""
         try:
             if self._pgconn.flush():
                 self._loop.add_writer(self._fd, self._on_writable)
@@ -454,11 +440,8 @@ class StoreConnection:
             self._lose(first_line(error))
 
     def _on_readable(self) -> None:
-        """Read until nothing more comes.
-
-        libpq reads a piece at a time, and an event loop may call this for the last time: uvloop watches a socket no
-        longer after its first error, whatever still lies in it. The end of the stream is among what has to be read.
-        """
+        """Reads until nothing more comes. libpq reads a piece at a time, and uvloop watches a socket no longer after
+        its first error: this call may be the last, and the end of the stream has to be read."""
         for _ in range(READS_MAX):
             self._read()
             if self.is_lost or self._is_paused or not (arrived := self._arrivals.poll(0)):
@@ -473,7 +456,6 @@ class StoreConnection:
             self._on_readable()
 
     def _resume(self) -> None:
-        """A relay has room again."""
         if self._is_paused:
             self._is_paused = False
             if not self.is_lost:
@@ -487,7 +469,6 @@ class StoreConnection:
         self._lose(message)
 
     def _read(self) -> None:
-        """Take what is there; the session is lost when its stream has ended."""
         try:
             relay = None if self._batch is None else self._batch.relay
             if relay is not None:
@@ -652,12 +633,9 @@ Holder = tuple[str, bool]
 
 @dataclass(slots=True)
 class StorePool:
-    """The node's sessions at the store, made when needed, at most `size_max`.
-
-    One user gets at most a third, so that open transactions of one user never close the node for others. Blocks leave a
-    sixth to statements that are their own transaction, which end by themselves. Waiters are served in order. A waiter
-    whose user has a full share delays no other.
-    """
+    """The node's sessions at the store, made when needed, at most `size_max`. One user gets at most a third, so that
+    open transactions of one user never close the node for others. Blocks leave a sixth to statements that are their own
+    transaction. Waiters are served in order; one whose user has a full share delays no other."""
 
     dsn: str
     application_name: str
@@ -677,7 +655,6 @@ class StorePool:
 
     @property
     def share(self) -> int:
-        """The most sessions that one user gets."""
         return max(1, self.size_max // 3)
 
     @property
@@ -722,10 +699,8 @@ class StorePool:
         return bool(user) and self._taken[user, False] + self._taken[user, True] >= self.share
 
     def pin(self, connection: StoreConnection) -> None:
-        """Let a session be kept after its transaction. It counts in its user's share, of which half may be kept.
-
-        Raises 53300 when that is, or half of the pool.
-        """
+        """Lets a session be kept after its transaction. It counts in its user's share, of which half may be kept, as of
+        the pool (53300)."""
         (user, _), most = self._holders[connection], max(1, self.share // 2)
         hint = "close cursors WITH HOLD, or use another node"
         if len(self._pinned) >= self.size_max // 2:
@@ -757,7 +732,6 @@ class StorePool:
         self._grant()
 
     def put_back(self, connection: StoreConnection) -> None:
-        """The session is in no transaction any more, or lost."""
         if connection.is_lost or self.is_closed:
             connection.discard()
         else:

@@ -1,11 +1,6 @@
-"""Queries of a statement that writes, by which PostgreSQL computes, in its own transaction, as typed values.
-
-    INSERT .. SELECT        the rows of the source            binary -> values -> rules -> operations on pairs
-    UPDATE .. WHERE ..      keys of rows, and what SET gives
-    RETURNING a || b        of the rows as they will be       values -> bytes of pairs -> $2, $3, .. -> binary -> values
-
-Values are binary both ways, so none depends on a client's settings; the text itself is read under these.
-"""
+"""Queries of a statement that writes, by which PostgreSQL computes, in its own transaction, as typed values: the source
+of an INSERT, the rows of an UPDATE, RETURNING. Values are binary both ways, so none depends on a client's settings; the
+text itself is read under these."""
 
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -60,10 +55,8 @@ class Computing:
     async def answers(
         self, transaction: Transaction, context: Context, text: Text, more: More = (), unread: Any = None
     ) -> AsyncIterator[list[list[PyValue]]]:
-        """The rows of a query, some at a time. Whoever takes them asks the store nothing else meanwhile.
-
-        `unread` stands for what no column holds; without it that is an error.
-        """
+        """The rows of a query, some at a time. Do not ask the store anything else until the last of them. `unread`
+        stands for what no column holds; without it that is an error."""
         portal, oids = self.portal, [of.oid for of in text.outputs]
         formats = portal.formats or (TEXT,) * len(portal.values)
         relay = Relay(CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(oids) else CHUNK_ROWS)
@@ -104,7 +97,6 @@ class Computing:
     async def of_rows(
         self, transaction: Transaction, context: Context, text: Text, rows: Sequence[Values]
     ) -> AsyncIterator[list[list[PyValue]]]:
-        """The answers of a query of rows that the node has, in their order."""
         for place in range(0, len(rows), GIVEN_ROWS):
             some = rows[place : place + GIVEN_ROWS]
             more = [(BYTEA_ARRAY, encoded_column(given, some)) for given in text.given]
@@ -112,7 +104,6 @@ class Computing:
                 yield answers
 
     async def defaults(self, transaction: Transaction, context: Context, text: Text, count: int) -> list[PyValue]:
-        """So many values of a default."""
         found: list[PyValue] = []
         async for rows in self.answers(transaction, context, text, [(INT8, int8(count))]):
             found += [value for (value,) in rows]
@@ -141,7 +132,6 @@ async def computing_of(
 
 
 def settings_of(style: TimeStyle) -> list[str]:
-    """The values of `storage.postgres.USERS_SETTINGS` for a session of this style."""
     output = "escape" if style.shows_escapes else "hex"
     return [style.zone.name, f"ISO, {style.order}", style.intervals, "1", output]
 

@@ -1,11 +1,8 @@
-"""COPY FROM STDIN: the rows that PostgreSQL reads in a client's data, written some at a time by one transaction.
+"""COPY FROM STDIN: the rows that PostgreSQL reads in a client's data (`nodes.store.staging`), in one transaction.
 
-    data    piece by piece to a staging table (`nodes.store.staging`); none is asked for before the last one is sent on
-    rows    as many at a time as make one round trip to the store: numbers, keys, rules of what is not public
-    end     references to rows of the same table, which may have come later
-
-Nothing counts before COMMIT: what fails leaves nothing, wherever it does. Memory is bounded by one part, time and what
-a rollback leaves behind by `OPERATIONS_MAX`: a transaction holds back schema changes, and ends with its lease.
+No data is asked for before the last was sent on. References to rows of the same table are checked at the end, as those
+may come later. Memory is bounded by one part, time and what a rollback leaves behind by `OPERATIONS_MAX`: a transaction
+holds back schema changes, and ends with its lease.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,8 +112,6 @@ async def _stage(
 
 @dataclass(eq=False)
 class Copying:
-    """One COPY FROM as far as its rows are written."""
-
     env: Environment
     transaction: Transaction
     plan: InsertPlan
@@ -127,9 +122,7 @@ class Copying:
     rows: int = 0
     operations: int = 0
     _line: int = 0
-    """The line of the last row that was taken."""
     _part: list[tuple[Values, int]] = field(default_factory=list)
-    """Rows with their lines."""
     _missing: dict[tuple[int, KeyValues], Check] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -155,7 +148,6 @@ class Copying:
         )
 
     async def take(self, rows: Sequence[Row]) -> None:
-        """Rows as they come from the store; long ones are read beside the event loop."""
         for row in rows:
             read = partial(self._values, row)
             is_long = sum(len(cell) for cell in row if cell is not None) > LARGE_CHARS
@@ -192,7 +184,6 @@ class Copying:
                 raise first_refusal(missing)
 
     async def _write(self) -> None:
-        """Write the rows that have been gathered."""
         part, self._part = self._part, []
         if not part:
             return
@@ -228,10 +219,8 @@ class Copying:
             raise SqlError(PROGRAM_LIMIT, message, hint=hint)
 
     def _of_first_row(self, error: Duplicate, work: Writing, lines: list[int], ends: list[int]) -> SqlError:
-        """The error of the first row whose key was there, with its line.
-
-        A key that comes twice among these rows, and was refused once, is the second row's.
-        """
+        """The error of the first row whose key was there, with its line. A key that comes twice among these rows, and
+        was refused once, is the second row's."""
         refused = {key: error.keys.count(key) for key in set(error.keys)}
         given = {key: sum(op.key == key for op in work.ops) for key in refused}
         seen = dict.fromkeys(refused, 0)

@@ -1,8 +1,6 @@
-"""The table that a statement writes: its columns, what they are given, and RETURNING.
-
-Names of columns and their states are checked here. A value that needs nothing but its row, constants and parameters is
-understood here, for writes by key (`local`). Everything else PostgreSQL describes (`questions`) and computes.
-"""
+"""The table that a statement writes: its columns, what they are given, and RETURNING. A value that needs nothing but
+its row, constants and parameters is understood here, for writes by key (`local`). Everything else PostgreSQL describes
+(`questions`) and computes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,8 +62,6 @@ COLUMNS_MAX = 1664
 
 @dataclass(eq=False)
 class Assignments:
-    """The assignments and the RETURNING of one INSERT, UPDATE, DELETE or MERGE."""
-
     catalog: Mapping[str, Descriptor]
     parameters: Parameters
     style: TimeStyle
@@ -160,7 +156,6 @@ class Assignments:
     def local_values(
         self, columns: Sequence[tuple[Column, Node]], targets: Sequence[Node], descriptor: Descriptor, scope: Scope
     ) -> dict[ColumnId, Expr]:
-        """The values that SET gives."""
         found: dict[ColumnId, Expr] = {}
         for (column, node), target in zip(columns, targets, strict=True):
             if len(target.res_target.indirection) or column.id in found:
@@ -172,7 +167,6 @@ class Assignments:
         return found
 
     def local_condition(self, node: Node, scope: Scope) -> Expr | None:
-        """WHERE; None where it is not understood."""
         try:
             found = self.analyzer.condition(node, scope, "WHERE")
         except SqlError:
@@ -309,5 +303,4 @@ def _check_part(target: Node, column: Column) -> None:
 
 
 def is_default(node: Node) -> bool:
-    """True for DEFAULT."""
     return bool(node.WhichOneof("node") == "set_to_default")

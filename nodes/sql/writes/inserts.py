@@ -36,8 +36,6 @@ OF_ROWS = frozenset({
 
 
 class Inserts(Assignments):
-    """Makes the plan of an INSERT."""
-
     def insert(self, node: Node) -> InsertPlan:
         descriptor = self.written(node.relation, "insert into")
         columns = self.listed_columns(node.cols, descriptor)
@@ -118,7 +116,6 @@ class Inserts(Assignments):
         questions.set_by_conflict_of(given, condition)
 
     def listed_columns(self, listed: Sequence[Node], descriptor: Descriptor) -> tuple[Column, ...]:
-        """The columns that an INSERT gives values: those that it lists, or all."""
         if not len(listed):
             return descriptor.public_columns
         columns = []
@@ -181,7 +178,6 @@ class Inserts(Assignments):
         raise SqlError(INVALID_COLUMN_REFERENCE, message)
 
     def _arbiter_conditions(self, infer: Node, descriptor: Descriptor, target: Scope) -> list[Expr]:
-        """The conditions of ON CONFLICT (..) WHERE on the rows it is about."""
         if not infer.HasField("where_clause"):
             return []
         scope = Scope(None, [replace(target.relations[0], name=descriptor.name)])

@@ -1,9 +1,5 @@
-"""Conditions of a statement over several tables that say which keys the rows of the written one have. Pure.
-
-    UPDATE t SET a = u.b FROM u WHERE t.id = u.id AND u.c
-
-u.id of the rows of u with c are gathered first; when they are few, only rows of t with these ids are read.
-"""
+"""Conditions of a statement over several tables that say which keys the rows of the written one have. Pure. Of UPDATE t
+.. FROM u WHERE t.id = u.id the ids of u are gathered first; when they are few, only these rows are read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,10 +94,8 @@ def is_the_same_again(node: Node, views: Mapping[str, ViewInUse]) -> bool:
 
 
 def looked_up(descriptor: Descriptor, compared: Sequence[tuple[Column, Type]]) -> tuple[tuple[ColumnId, Type], ...]:
-    """The columns that are compared with values of these types, as far as keys can be made of those.
-
-    None where no key and no index begins with one.
-    """
+    """The columns that are compared with values of these types, as far as keys can be made of those; none where no key
+    and no index begins with one."""
     found: dict[ColumnId, Type] = {}
     for column, of in compared:
         if _is_key_of(column, of):

@@ -1,12 +1,5 @@
-"""MERGE, from its parse tree to a plan: what is done in each WHEN, under which names and types.
-
-    MERGE INTO t USING s ON t.id = s.id
-        WHEN MATCHED AND s.gone THEN DELETE
-        WHEN MATCHED THEN UPDATE SET a = s.a
-        WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.a)
-
-Which row is meant by which WHEN, and the values for it, PostgreSQL says (`row_texts`).
-"""
+"""MERGE, from its parse tree to a plan: what is done in each WHEN, under which names and types. PostgreSQL says which
+row is meant by which WHEN, and the values for it (`row_texts`)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,8 +24,6 @@ _WORDS = {pb.CMD_INSERT: "INSERT", pb.CMD_UPDATE: "UPDATE", pb.CMD_DELETE: "DELE
 
 
 class Merges(Inserts, Updates):
-    """Makes the plan of a MERGE."""
-
     def merge(self, node: Node) -> MergePlan:
         descriptor = self.written(node.relation, "merge into")
         _refuse_unreachable(node.merge_when_clauses)

@@ -1,13 +1,5 @@
-"""A statement that writes, cut into its clauses, and texts put together from them. Pure.
-
-    UPDATE t AS x SET a = b + 1 FROM u WHERE x.id = u.id
-                          -----      -       -----------
-
-    SELECT x.id, (b + 1)::integer FROM public.t AS x, u WHERE (x.id = u.id)
-
-A tree says where a node begins, and not where it ends. So clauses are cut at words that PostgreSQL reserves, outside
-brackets and CASE.
-"""
+"""A statement that writes, cut into its clauses, and texts put together from them. Pure. A tree says where a node
+begins, and not where it ends. So clauses are cut at words that PostgreSQL reserves, outside brackets and CASE."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -41,16 +33,12 @@ VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Bytes of the statement, from `start` to `end`."""
-
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The name of the table that is written, where rows of it are read."""
-
     text: str
 
 
@@ -92,7 +80,6 @@ class Assembled:
 
 
 def assembled(statement: str, pieces: Sequence[Piece]) -> Assembled:
-    """The text that these pieces make."""
     source, done, size = statement.encode(), list[bytes](), 0
     slices, targets = list[tuple[int, int, int]](), list[int]()
     for piece in pieces:
@@ -107,12 +94,10 @@ def assembled(statement: str, pieces: Sequence[Piece]) -> Assembled:
 
 
 def unnamed(number: int) -> str:
-    """The name of the subquery of this number among those of a FROM that have none."""
     return f"\x02q{number}"
 
 
 def listed(items: Sequence[Sequence[Piece]], between: str = ", ") -> Pieces:
-    """Pieces with text between them."""
     found: list[Piece] = []
     for number, item in enumerate(items):
         found += [between, *item] if number else item
@@ -127,11 +112,9 @@ class Clauses:
         self._rows: dict[int, list[list[Span | None]]] = {}
 
     def index(self, location: int) -> int:
-        """The word at a place of the client's text."""
         return self.words.index(location - self.start)
 
     def slice(self, first: int, end: int) -> Slice:
-        """The words from `first` to the one before `end`."""
         tokens = self.words.tokens
         return Slice(tokens[first].start, tokens[end - 1].end)
 
@@ -155,12 +138,10 @@ class Clauses:
         return end
 
     def split(self, first: int, end: int) -> list[tuple[int, int]]:
-        """The items of a list."""
         cuts = [place for place, word in self.outside(first, end) if word == ","]
         return list(zip([first, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True))
 
     def conjuncts(self, first: int, end: int) -> list[tuple[int, int]]:
-        """The parts of a condition that AND joins."""
         cuts, betweens = list[int](), 0
         for place, word in self.outside(first, end):
             if word == "or":
@@ -215,13 +196,11 @@ class Clauses:
         return (*pieces, self.slice(begin, end)) if begin < end else tuple(pieces)
 
     def _is_query(self, place: int) -> bool:
-        """True for the bracket of a query; not for that of a join."""
         if self.words[place + 1] == "(":
             return self._is_query(place + 1) and self.words[self.words.brackets(place + 1)[1] + 1] in BEHIND_QUERY
         return self.words[place + 1] in ("select", "table", "values", "with")
 
     def back(self, place: int, word: str) -> int:
-        """The last such word before a place; -1 where there is none."""
         while place >= 0 and self.words[place] != word:
             place -= 1
         return place
@@ -239,19 +218,16 @@ class Written:
 
     @property
     def alias(self) -> str:
-        """The name of the table that is written, as its clauses call it."""
         relation = self.node.relation
         return str(relation.alias.aliasname if relation.HasField("alias") else relation.relname)
 
     @cached_property
     def returning(self) -> int:
-        """The word RETURNING, or the end."""
         if self.node.DESCRIPTOR.name == "CopyStmt" or not self.node.HasField("returning_clause"):
             return self.end
         return self.clauses.next(self.target, self.end, "returning")
 
     def shown(self) -> Iterator[tuple[int, int]]:
-        """The words of the items of RETURNING, without their names."""
         clauses = self.clauses
         parts = clauses.split(self.returning + 1, self.end)
         for (first, end), item in zip(parts, self.node.returning_clause.exprs, strict=True):
@@ -283,7 +259,6 @@ class Written:
         return () if part is None else (" WHERE (", self.clauses.slice(*part), ")")
 
     def assignments(self, targets: Sequence[Node], end: int) -> list[tuple[str, SetTo]]:
-        """The values that SET, up to this word, gives to these columns, one after the other."""
         clauses, values = self.clauses, list[tuple[str, SetTo]]()
         pending = [item.res_target for item in targets]
         first = clauses.back(clauses.index(pending[0].location), "set") + 1
@@ -330,12 +305,10 @@ class Written:
         return (clauses.slice(0, into), " ", *rest)
 
     def value(self, first: int, end: int) -> Pieces | None:
-        """An expression; None for DEFAULT."""
         if end - first == 1 and self.clauses.words[first] == "default":
             return None
         return (self.clauses.slice(first, end),)
 
     def row(self, place: int) -> list[Pieces | None]:
-        """The values in the first brackets from a word on."""
         first, last = self.clauses.words.brackets(place)
         return [self.value(*part) for part in self.clauses.split(first + 1, last)]

@@ -1,10 +1,6 @@
 """Questions of a statement that writes to PostgreSQL: queries made of the user's own words. Pure.
 
     UPDATE     SELECT key of t, what SET gives       FROM t, others  WHERE ..
-    DELETE     SELECT key of t                       FROM t, others  WHERE ..
-    INSERT     SELECT what the source gives          FROM (source)
-    MERGE      SELECT which WHEN, key of t, what it gives  FROM source LEFT JOIN t ON ..
-    ON CONFLICT  SELECT whether, what SET gives      FROM the rows that a node has read, and those proposed
     RETURNING  SELECT ..                             FROM the rows as they will be
 
 All of them are read in place (`nodes.sql.readable`), and see the tables as they were before the statement. Names, types
@@ -51,8 +47,6 @@ Node = Any
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A query for PostgreSQL, the types of its columns, and the columns of the rows that it is given."""
-
     place: InPlace
     outputs: tuple[Type, ...]
     given: tuple[Given, ...] = ()
@@ -96,7 +90,6 @@ class Queries(SourceText):
         return self._types_of(self.descriptor.key_columns)
 
     def _value(self, column: Column, pieces: Pieces | None) -> Pieces:
-        """The value that an assignment gives to a column."""
         if pieces is None:
             pieces = (column.default or "NULL",)
         return assigned(pieces, column)
@@ -160,7 +153,6 @@ class Queries(SourceText):
         *,
         filters: bool = True,
     ) -> "Keys":
-        """The query of the other tables for the keys to be read."""
         found: dict[ColumnId, tuple[Pieces, Type]] = {}
         here: list[Pieces] = []
         for one in conditions_in(self.written.clauses, where, condition, self.descriptor, self.written.alias):
@@ -175,11 +167,9 @@ class Queries(SourceText):
         return Keys(self._made(pieces, types), tuple(found))
 
     def source(self, plan: InsertPlan) -> Text:
-        """The rows that an INSERT's query gives."""
         return self._cast(self.query_of_source(), plan.columns)
 
     def _cast(self, query: Pieces, columns: Sequence[Column]) -> Text:
-        """A query whose rows are assigned to these columns."""
         names = [f"c{place}" for place in range(len(columns))]
         values = [assigned((f"given.{name}",), column) for name, column in zip(names, columns, strict=True)]
         pieces = ["SELECT ", *listed(values), " FROM (", *query, f") AS given ({', '.join(names)})"]
@@ -210,7 +200,6 @@ class Queries(SourceText):
     # -- rows that the node has -----------------------------------------------------------------------------------
 
     def returned(self, returning: Returning) -> Text:
-        """RETURNING of rows as they will be, or as they were before they were removed."""
         written, alias, columns = self.written, self.written.alias, self.descriptor.public_columns
         named = [column for column in columns if column.id in returning.own] or [columns[0]]
         given = [Given.of(alias, column) for column in named]
@@ -340,7 +329,6 @@ class Queries(SourceText):
         return Text(self.reading.place(assembled(self.statement, pieces), self.start), (OF_SQL_TYPE[column.type],))
 
     def default_expression(self, column: Column) -> Text:
-        """The default of a column behind SELECT, as the definition of a table has it."""
         return self._made(["SELECT ", *self._value(column, None)], [OF_SQL_TYPE[column.type]])
 
 
@@ -355,7 +343,6 @@ class _Assigned:
 
 
 def _with_part(array: Expr, part: PartOfArray, slots: Sequence[Expr]) -> Expr:
-    """An array with other elements: these are its bounds and its value."""
     if not part.is_slice:
         return lazy_call("with element", (array, *slots), array.type, array_parts.with_element, -1)
     compute = array_parts.with_slice(has_first=part.has_first, has_last=part.has_last)
@@ -384,14 +371,11 @@ def _named(columns: Sequence[Given]) -> list[Pieces]:
 
 @dataclass(frozen=True, slots=True)
 class SeveralTexts:
-    """The questions of a statement that has others in its WITH: each of them, and what stands behind them."""
-
     parts: "tuple[Texts, ...]"
     main: "Texts"
 
     @property
     def is_of_session(self) -> bool:
-        """True if a value of the session stands in one of them."""
         return any(texts.is_of_session for texts in (*self.parts, self.main))
 
 
@@ -408,7 +392,6 @@ class Texts:
 
     @property
     def is_of_session(self) -> bool:
-        """True if a value of the session stands in one of them."""
         found = (self.rows, self.returned, self.conflicting, self.kept, *self.defaults.values())
         return any(text is not None and text.place.is_of_session for text in found)
 
@@ -432,7 +415,6 @@ def _queries(
 
 
 def several_texts(statement: Statement, plan: SeveralPlan, reading: Reading, first: int) -> SeveralTexts:
-    """The same of a statement with others in its WITH. What one of these returns is a query of WITH for the next."""
     parts = Parts(statement, reading.clauses(statement.text, statement.start))
     texts, left = list[Texts](), iter(plan.parts)
     for cte, which, within in parts:
@@ -462,7 +444,6 @@ def _selected(statement: Statement, plan: QueryPlan, within: Within, first: int,
 
 
 def of_part(part: Part) -> list[Given]:
-    """The columns of the rows that a statement in WITH returns."""
     found = []
     for place, output in enumerate(part.outputs):
         assert output.type.sql_type is not None
@@ -471,7 +452,6 @@ def of_part(part: Part) -> list[Given]:
 
 
 def _texts(queries: Queries, plan: WritingPlan) -> Texts:
-    """The texts of a plan. Raises `SqlError` for what cannot be read in place."""
     rows = conflicting = kept = None
     defaults: dict[ColumnId, Text] = {}
     match plan:

@@ -1,12 +1,11 @@
 """Statements that write in the WITH of another one: a plan for each, in their order.
 
     WITH a AS (SELECT ..), b AS (DELETE .. RETURNING x), c AS (SELECT .. FROM b) INSERT INTO t SELECT .. FROM c
-
     b       WITH a AS (SELECT ..) DELETE .. RETURNING x
     main    WITH a AS (SELECT ..), c AS (SELECT .. FROM b) INSERT INTO t SELECT .. FROM c     b is what it has returned
 
-So a query of WITH is worked out in each part that names it. Those are all of one snapshot, and none sees what another
-part writes; one whose value would not be the same each time is refused.
+A query of WITH is worked out in each part that names it, in one snapshot; one whose value would not be the same each
+time is refused.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,8 +39,6 @@ QueryOf = Callable[[Within, int, Descriptor], QueryPlan]
 
 @dataclass(eq=False)
 class Parts:
-    """The parts of a statement, one after the other, each with the WITH that it sees itself."""
-
     statement: Statement
     clauses: Clauses
     queries: list[Pieces] = field(default_factory=list)
@@ -73,14 +70,12 @@ class Parts:
 
     @property
     def main(self) -> Within:
-        """The statement behind the WITH."""
         return Within(self.clauses, len(self.clauses.words.tokens), self._listed(), tuple(self.names))
 
     def _listed(self) -> Pieces:
         return ("WITH ", *listed(self.queries), " ") if self.queries else ()
 
     def _with(self, begin: int, node: Node) -> Pieces:
-        """The WITH of a statement that stands in a WITH: the queries before it, and its own."""
         if not node.HasField("with_clause"):
             return self._listed()
         own = node.with_clause.recursive
@@ -145,7 +140,6 @@ def _refuse(node: Node, views: Mapping[str, ViewInUse]) -> None:
 
 
 def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...]:
-    """The columns that a part returns."""
     if plan.returning is None:
         return ()
     columns, names = plan.returning.columns, [name.string.sval for name in cte.aliascolnames]

@@ -42,7 +42,6 @@ class Reading:
     """Statements that were read: each part of one has its words."""
 
     def clauses(self, statement: str, start: int) -> Clauses:
-        """The words of a statement, which begins at this byte of the client's text."""
         if statement not in self.read:
             self.read[statement] = Clauses(statement, start)
         return self.read[statement]
@@ -91,9 +90,7 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class Within:
     """Where a statement stands beside others in one WITH: the words up to `end`, and the WITH that it sees itself.
-
-    `names` are those of the statements before it whose rows it is given.
-    """
+    `names`: the statements before it whose rows it is given."""
 
     clauses: Clauses
     end: int
@@ -103,8 +100,6 @@ class Within:
 
 @dataclass(eq=False)
 class SourceText:
-    """One statement that writes: its words, and the table that it writes."""
-
     reading: Reading
     statement: str
     start: int
@@ -120,26 +115,22 @@ class SourceText:
 
     @cached_property
     def before(self) -> Pieces:
-        """The WITH."""
         if self.within is not None:
             return self.within.before
         return (self.written.clauses.slice(0, self.written.verb), " ") if self.written.verb > 0 else ()
 
     @property
     def table(self) -> Target:
-        """The table that is written, in a FROM."""
         return Target(f"public.{quoted(self.descriptor.name)} AS {quoted(self.written.alias)}")
 
     @property
     def tables(self) -> list[Pieces]:
-        """All that stands in its FROM, as RETURNING sees it."""
         if self.node.DESCRIPTOR.name == "MergeStmt":
             return [self.source_of_merge()[0], (self.table,)]
         return [(self.table,), *([self.others] if self.others else [])]
 
     @property
     def others(self) -> Pieces:
-        """FROM of an UPDATE, USING of a DELETE."""
         word = {"UpdateStmt": "from", "DeleteStmt": "using"}.get(self.node.DESCRIPTOR.name)
         words = None if word is None else self.written.clause(word, "where")
         return () if words is None else self.written.clauses.with_names(*words)
@@ -159,7 +150,6 @@ class SourceText:
         return query
 
     def source_words(self) -> tuple[int, int]:
-        """The words of an INSERT's query."""
         written, clauses = self.written, self.written.clauses
         node, end = written.node, written.returning
         if node.HasField("on_conflict_clause"):
@@ -177,7 +167,6 @@ class SourceText:
         return self.written.clauses.rows(first + 1, end)
 
     def set_by_conflict(self) -> tuple[list[tuple[str, SetTo]], Pieces]:
-        """The values that ON CONFLICT DO UPDATE sets, and its WHERE."""
         written, clause = self.written, self.written.node.on_conflict_clause
         clauses, first = written.clauses, clause.target_list[0].res_target.location
         begin = clauses.back(clauses.index(first), "set")
@@ -185,14 +174,12 @@ class SourceText:
         return written.assignments(clause.target_list, end), written.condition(begin)
 
     def source_of_merge(self) -> tuple[Pieces, Span]:
-        """The source of a MERGE, and the words of its ON."""
         clauses, words = self.written.clauses, self.written.clause("using", "when")
         assert words is not None
         on = [place for place, found in clauses.outside(*words) if found == "on"][-1]
         return clauses.with_names(words[0], on), (on + 1, words[1])
 
     def branches(self) -> "list[When]":
-        """Each WHEN of a MERGE."""
         clauses, end = self.written.clauses, self.written.returning
         begins = [place for place, word in clauses.outside(self.written.target, end) if word == "when"]
         found = []
@@ -204,7 +191,6 @@ class SourceText:
         return found
 
     def _given_by(self, when: Node, then: int, end: int) -> list[Pieces | None]:
-        """The values that an act gives to its columns; None for DEFAULT."""
         clauses, written = self.written.clauses, self.written
         if pb.CmdType.Name(when.command_type) == "CMD_UPDATE":
             if any(len(item.res_target.indirection) for item in when.target_list):
@@ -215,8 +201,6 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A WHEN of a MERGE: its condition, and the values of the columns that it names."""
-
     node: Node
     condition: Pieces | None
     values: Sequence[Pieces | None]

@@ -1,7 +1,4 @@
-"""UPDATE and DELETE, from their parse trees to plans.
-
-A plan has names, types and states; what is asked for its rows is made of the statement's text (`row_texts`).
-"""
+"""UPDATE and DELETE, from their parse trees to plans. The queries for their rows are made of the text (`row_texts`)."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,8 +24,6 @@ P = TypeVar("P", UpdatePlan, DeletePlan)
 
 
 class Updates(Assignments):
-    """Makes the plan of an UPDATE or a DELETE."""
-
     def update(self, node: Node) -> UpdatePlan:
         descriptor = self.written(node.relation, "update")
         columns = self.set_columns(node.target_list, descriptor)
