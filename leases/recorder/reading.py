@@ -83,7 +83,6 @@ def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
 
 
 def _uses(table_id: int, start: float, now: float) -> list[Use]:
-    """The uses in the window, oldest first; of very many the newest."""
     since = datetime.fromtimestamp(start, UTC)
     past = PastLease.objects.filter(table_id=table_id, ended_at__gte=since).order_by("-ended_at", "-id")
     uses = [

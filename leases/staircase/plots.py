@@ -45,8 +45,6 @@ def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """So many `busy` seconds: mean p50 and p99, worst p99, statements a second."""
-
     seconds: int
     p50: float | None
     p99: float | None

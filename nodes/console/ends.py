@@ -42,7 +42,6 @@ def ended(pane: Pane) -> Json | None:
 
 
 def _ends(event: StoryEvent, node: str, begun: Unfinished) -> bool:
-    """True if the event is about this node, and about a version that the transaction used already."""
     about = event.payload
     if event.kind in OF_NODES:
         return event.seq > begun.heard and node == about.get("node", about.get("process"))

@@ -30,7 +30,6 @@ def shown(pane: Pane | None) -> Json:
 
 
 def _used(node: str, versions: list[Json]) -> list[Json]:
-    """Each version with the end of its lease (None: the lease is over) and the changes that wait for it."""
     if not versions:
         return []
     ends = {(lease.table_id, lease.version): lease.expires_at.isoformat() for lease in leases_on(node=node)}

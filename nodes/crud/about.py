@@ -63,7 +63,6 @@ def _stats(env: Environment, table: str | None) -> Json:
 
 
 async def _storage_info(env: Environment) -> Json:
-    """The storages: the buckets of new tables that each owns, and the versions that it accepts of tables on it."""
     found = {}
     there = await env.directory.ask(Command(EXISTING))
     count = int(there.get_value(0, 0) or b"0")

@@ -123,7 +123,6 @@ class Many:
     async def _left(
         self, transaction: Transaction, descriptor: Descriptor
     ) -> tuple[Mapping[int, Given], list[int], dict[int, SqlError]]:
-        """The rows that are left, those of them that make the next part, and those that do not fit this version."""
         given, misfits = dict[int, Given](), dict[int, SqlError]()
         if self.fitted is not None and self.fitted.descriptor == descriptor:
             parts = [part for _, part in self.fitted.parts if part[0] not in self.batch.outcomes]

@@ -287,7 +287,6 @@ async def _timed(request: Request, pages: Batches) -> Batches:
 
 
 async def _pages(request: Request, transaction: Transaction, descriptor: Descriptor) -> Batches:
-    """Pages of `batch_size` rows, each as JSON; the transaction ends with the last one."""
     kept, size = list[Row](), int(request.call.options.get("batch_size", BATCH_ROWS))
     oids = oids_of(shown_columns(descriptor, request.call.options.get("fields")))
     with HeldRows(request.env.rows) as held:

@@ -115,7 +115,6 @@ class OrderedRead:
 
     @property
     def _beside(self) -> list[Column]:
-        """The columns that say a row's bucket and its place, behind those that are shown."""
         wanted = dict.fromkeys([*self.descriptor.sharding_key, *self.descriptor.primary_key])
         return [self.descriptor.column(column_id) for column_id in wanted]
 
@@ -197,7 +196,6 @@ class OrderedRead:
                 size = min(2 * size, PAGE_MAX)
 
     def _placed(self, start: bytes, key: bytes, value: bytes | None) -> tuple[bytes, bytes]:
-        """The place that a pair's key says, and K(r) of its row."""
         if self.index is None:
             row_key = key[len(start) : -pairs.COLUMN.size]
             return row_key, row_key

@@ -100,7 +100,6 @@ class Arguments:
         return list(rows[0])
 
     def _local(self, node: Node, of: Type | None) -> Expr | None:
-        """An argument, of a type if it is given; None where the store has to be asked."""
         analyzer = Analyzer(self.parameters, style=self.context.style)
         try:
             expr = analyzer.expr(node, Scope())
@@ -116,7 +115,6 @@ class Arguments:
         return node.HasField("param_ref") and self.parameters.type_of(node.param_ref.number) is UNKNOWN
 
     def _place(self, offset: int, texts: Sequence[str], before: str = "", after: Sequence[str] = ()) -> int:
-        """The place in the client's statement that a byte of a query of these texts comes from."""
         start = len("SELECT ")
         for node, text, more in zip(self.nodes, texts, after or [""] * len(texts), strict=True):
             start += len(before)

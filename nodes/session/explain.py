@@ -80,7 +80,6 @@ def _select_lines(
 
 
 def _words(statement: Statement) -> str:
-    """The name of a statement that is no query: "create table as"."""
     if statement.kind != "ddl":
         return statement.kind
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", statement.node.DESCRIPTOR.name.removesuffix("Stmt")).lower()

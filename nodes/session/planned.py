@@ -165,7 +165,6 @@ class PlannedStatements:
         return place
 
     async def _placed(self, portal: Portal, named: NamedRelations, context: Context) -> InPlace:
-        """The query for PostgreSQL. It is kept with the statement for these versions and types of parameters."""
         if not OF_CATALOG.isdisjoint(portal.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         statement, key = portal.statement, (named.key, tuple(portal.oids), self.variables.style)
@@ -328,7 +327,6 @@ class PlannedStatements:
         return await self.catalog.fields(query, Parameters(count_max=0))
 
     def _point(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> SelectPlan | None:
-        """The plan of a query of one row by its key, which the node reads itself."""
         types = list(parameters.types)
         plan = point_in(statement, named.tables, parameters, self.variables.style)
         if plan is None or self._way(statement, plan) is not None:
@@ -459,7 +457,6 @@ class PlannedStatements:
     async def _made(
         self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
     ) -> Plan:
-        """The plan of a statement that writes. The store describes what the node does not understand."""
         style, make = self.variables.style, make_copy_plan if statement.kind == FROM else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
         if has_result(statement):

@@ -214,6 +214,5 @@ def _grouped(version: Descriptor, storage: int, stored: Sequence[Column], within
 
 
 def _value(column: Column) -> str:
-    """The bytes of a column's value; those that a fill puts where there is no pair."""
     value, missing = f"any_value(v) FILTER (WHERE c = {column.id})", missing_value(column)
     return value if missing == NULL else f"coalesce({value}, {bytea(missing)})"

@@ -166,7 +166,6 @@ def over_tables(
 
 
 def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, int]:
-    """The query of a statement: its text, and the byte of the client's where that begins."""
     text, start = statement.text, statement.start
     if statement.node.DESCRIPTOR.name != "CopyStmt":
         return text, start

@@ -113,7 +113,6 @@ def _parse(sql: str) -> list[Statement]:
 
 
 def _refusal(error: postgast.PgQueryError, sql: str) -> SqlError:
-    """A syntax error, or the name of what other databases understand in its place."""
     at = grammar.offset_of(error, sql)
     place = error.cursorpos - 1
     found = next((one for one in AS_OF.finditer(sql) if one.start() <= place < one.end()), None)

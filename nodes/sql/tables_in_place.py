@@ -64,7 +64,6 @@ class _Walk:
             self._cut_locks()
 
     def _visit(self, select: Node) -> bool:
-        """Collects what is replaced. True if a locking clause stands in it."""
         locked = False
         for node, names in nodes_in_scope(select, without=LOCKING):
             kind = node.DESCRIPTOR.name
@@ -86,7 +85,6 @@ class _Walk:
         return node.relname not in scope and node.relname in self.tables
 
     def _columns(self) -> Columns:
-        """The names of columns in the text; None for a star, a whole row, or columns that go by their place."""
         names: set[str] = set()
         relations = {alias_of(reference) for reference in self.references}
         if any(reference.alias.colnames for reference in self.references):

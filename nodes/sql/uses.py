@@ -140,8 +140,6 @@ class _Level(Scope):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Columns of a query, and those of its tables that they are, where its rows are plainly those of FROM and WHERE."""
-
     columns: Columns
     below: tuple[ColumnRef | None, ...] = ()
 
@@ -255,7 +253,6 @@ class _Walk:
         return ctes
 
     def _inside(self, node: Node, level: _Level, ctes: Mapping[str, Columns], *fields: str) -> None:
-        """Looks at the queries within these parts of a query, and at the names beside them."""
         for name in fields:
             value = getattr(node, name)
             for part in [value] if hasattr(value, "DESCRIPTOR") else value if hasattr(value, "__len__") else ():
@@ -445,7 +442,6 @@ class _Walk:
         sides: Sequence[Sequence[Relation]],
         bounded: Sequence[Relation],
     ) -> None:
-        """USING and NATURAL: one name for the columns of both sides, which are equal."""
         if node.is_natural:
             here = [{name for relation in side for name in relation.names()} for side in sides]
             names = sorted(here[0] & here[1])
@@ -552,7 +548,6 @@ class _Walk:
         )
 
     def _outside(self, column: ColumnRef, level: _Level) -> str | None:
-        """The column of a query around, named so that no other one can be meant within the query of a table."""
         relation = level.numbered(column.relation)
         is_seen = relation is not None and relation.name and level.relation(relation.name) is relation
         return f"{quoted(relation.name)}.{quoted(column.name)}" if is_seen and relation is not None else None
@@ -737,7 +732,6 @@ def _never_fails(node: Node) -> bool:
 
 
 def _outermost(node: Node) -> Iterator[Node]:
-    """The queries in a part of a tree, not those within them, and the names beside them."""
     pending = [node]
     while pending:
         message = pending.pop()

@@ -101,7 +101,6 @@ class Directory:
         return [known[table_id] for table_id in newest if table_id in known]
 
     async def _read(self, versions: Sequence[tuple[int, int]]) -> dict[int, Descriptor]:
-        """These versions by table; one of a table that was dropped meanwhile is left out."""
         arrays = (f"{{{','.join(map(str, numbers))}}}".encode() for numbers in zip(*versions, strict=True))
         result = await self.ask(Command(BODIES, tuple(arrays), is_text=True))
         found: dict[int, Descriptor] = {}

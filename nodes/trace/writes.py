@@ -23,7 +23,6 @@ KEYS_MAX = 100
 
 
 def places(ops: Iterable[Op], storage_of: Callable[[Op], int], most: int = KEYS_MAX) -> tuple[list[Place], int]:
-    """The first `most` places that operations touch, each once, as they come; and how many operations are at others."""
     found: dict[Place, None] = {}
     left_out = 0
     for op in ops:

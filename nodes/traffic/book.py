@@ -36,7 +36,6 @@ def first_free_range(highest_key: int | None) -> int:
 
 
 def ranges_before(least_key: int | None, last_key: int) -> int:
-    """The number of empty ranges from the first on: before the least key, and within the type of the key."""
     end = last_key + 1 if least_key is None else min(least_key, last_key + 1)
     return max(0, (end - FIRST_KEY) // KEYS_PER_CLIENT)
 
@@ -210,7 +209,6 @@ class Book:
         return bool(self.rows or self.uncertain or self.abandoned or self.inserting)
 
     def written(self) -> list[int]:
-        """The keys of rows that it has written and that may be there, but for inserts of unknown outcome."""
         return sorted((self.rows.keys() | self.uncertain | self.abandoned) - self.inserting.keys())
 
     def expects(self, key: int) -> bool:

@@ -12,7 +12,6 @@ _PLACES: dict[int, tuple[int, dict[int, int]]] = {}
 
 
 def know(number: int, oid: int, columns: Mapping[int, int]) -> None:
-    """Have results describe columns of a table, or of a view by its number, by this oid and these numbers."""
     known = _PLACES.get(number)
     before = known[1] if known is not None and known[0] == oid else {}
     _PLACES[number] = oid, before | dict(columns)

@@ -76,7 +76,6 @@ def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> N
 
 @contextmanager
 def _held(pid: int) -> Iterator[int | None]:
-    """A handle of this very process; None when it has ended."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

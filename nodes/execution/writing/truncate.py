@@ -124,7 +124,6 @@ def referring_first(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
 
 
 def _refers(one: Descriptor, other: Descriptor) -> bool:
-    """True if rows of a table may refer to those of another one, as either of them knows."""
     if one.table_id == other.table_id:
         return False
     is_known_here = any(c.references == other.table_id for c in one.foreign_keys)

@@ -74,7 +74,6 @@ def _whole(descriptor: Descriptor, row: StoredRow) -> StoredRow:
 
 
 def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[bytes]:
-    """Keys that must not come twice: the row's, and the values of the unique indexes that count."""
     keys = (_unique_key(descriptor, index, row) for index in _counted(descriptor, conflict))
     marks = {key for key in keys if key is not None}
     return marks | {b"key" + row.key} if conflict.is_primary or conflict.index is None else marks
@@ -140,7 +139,6 @@ async def _update_conflicting(
     meeting: Mapping[int, tuple[StoredRow, Values, Values]],
     written: list[Values | None],
 ) -> None:
-    """Change the rows that stand in the way, by their places among those `written`, where WHERE says so."""
     if not meeting:
         return
     assert conflict.assignments is not None

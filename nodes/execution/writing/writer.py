@@ -68,7 +68,6 @@ class Writer:
         return storage_of(op.bucket, op.storages or self.storages, self.buckets)
 
     async def _stored(self, places: Sequence[writes.Place]) -> dict[writes.Place, tuple[bytes, bytes] | None]:
-        """The pairs at these places as the transaction sees them now: the start of each value, and its digest."""
         keys: dict[int, list[bytes]] = {}
         for storage, key in places:
             keys.setdefault(storage, []).append(key)

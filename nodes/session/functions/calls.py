@@ -143,7 +143,6 @@ class SessionCalls:
         return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, portal.result_formats),)])
 
     async def _lock(self, name: str, key: int, *, alone: bool) -> bool:
-        """Take an advisory lock; one of a transaction by itself is given back at once."""
         lock, is_of_transaction = Lock(key, name.endswith("shared")), "_xact_" in name
         transaction = self.block.current() if is_of_transaction and not alone else self.block.transaction
         wait_ms = self.variables.lock_ms

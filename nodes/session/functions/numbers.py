@@ -132,7 +132,6 @@ class SessionNumbers:
 
 
 def _plain(name: str) -> str:
-    """The name of a relation in schema public, as it is kept; empty for any other."""
     found = _NAME.fullmatch(name)
     words = [] if found is None else [_folded(word) for word in found.groups() if word is not None]
     return words[-1] if words[:-1] in ([], ["public"]) and words else ""

@@ -119,7 +119,6 @@ class SchemaStatements:
         return any(table.sequence_name(one) == name for table in tables for one in table.public_columns)
 
     async def _are_there(self, names: Iterable[str]) -> bool:
-        """True if one of the names is a table's, or a schema's."""
         for name in names:
             if name in SCHEMAS or await self.block.has_table(name):
                 return True
@@ -151,7 +150,6 @@ class SchemaStatements:
         return [one for text in found.statements for one in parse_sql(text)]
 
     async def _make_copy(self, statement: Statement) -> None:
-        """CREATE TABLE (LIKE ..): the table, then what only statements of their own can give it."""
         from changes.ddl.errors import DdlError
         from changes.submission.new_tables import copied_table
 
@@ -286,8 +284,6 @@ class SchemaStatements:
         return None
 
     async def _follow(self, change_id: int, table: str, cancel: asyncio.CancelledError | None) -> None:
-        """Send each step as a notice until the change has ended, unless the client has given up."""
-
         def report(event: dict[str, Any]) -> None:
             self.client.notice(f"change {change_id}: {event.get('sentence') or event['kind']}")
 

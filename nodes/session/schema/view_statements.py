@@ -201,7 +201,6 @@ def _named(select: Node, names: list[str]) -> Node:
 
 
 def _text_of(select: Node) -> str:
-    """The query as a text, which means the same. Raises 54000 when it is too long."""
     tree = grammar.parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.CopyFrom(select)
     text = str(postgast.deparse(tree))

@@ -150,7 +150,6 @@ def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Acce
 def _path(
     descriptor: Descriptor, bounds: dict[ColumnId, Bound], columns: Sequence[tuple[ColumnId, bool]], index: Index | None
 ) -> _Path:
-    """Ranges over the bytes of `columns`: values of the first ones multiplied out, then one range."""
     path = _Path(tuple(columns), index, prefixes=[b""])
     for column_id, descending in columns:
         bound = bounds.get(column_id)

@@ -141,7 +141,6 @@ def _narrow(bound: Bound, name: str, value: PyValue) -> None:
 def _note_alternatives(
     descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]
 ) -> None:
-    """a = 1 OR a = 2 OR .. is a set of values."""
     found: list[dict[ColumnId, Bound]] = []
     for arg in condition.args:
         one: dict[ColumnId, Bound] = {}

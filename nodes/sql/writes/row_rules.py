@@ -78,7 +78,6 @@ def rules_of(descriptor: Descriptor) -> Rules:
 
 
 def _is_written(column: Column) -> bool:
-    """True if statements give it a value; what is derived takes its source's."""
     return column.state is State.PUBLIC or (column.state is State.WRITE_ONLY and column.derived is None)
 
 

@@ -334,8 +334,6 @@ class Queries(SourceText):
 
 @dataclass(frozen=True, slots=True)
 class _Assigned:
-    """The values of the columns that SET names, the parts of arrays among them with their types, and what is made."""
-
     values: list[Pieces]
     parts: list[Pieces]
     types: list[Type]
@@ -434,7 +432,6 @@ def several_texts(statement: Statement, plan: SeveralPlan, reading: Reading, fir
 
 
 def _selected(statement: Statement, plan: QueryPlan, within: Within, first: int, reading: Reading) -> Text:
-    """The SELECT behind the others, each column of the type that its result says."""
     names = ", ".join(f"c{place}" for place in range(len(plan.outputs)))
     values = listed([shown((f"given.c{place}",), output.type) for place, output in enumerate(plan.outputs)])
     query = within.clauses.slice(first, within.end)
