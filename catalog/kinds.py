@@ -1,14 +1,6 @@
-"""The kinds of elements, a row for each (protocol sections 2 and 4).
-
-    kind              part of      added through                  unfilled  left behind   derived   rule   swapped
-    optional column   column       delete-only                    -         C1            -         -      -
-    index             index        delete-only, write-only        C4        C3            yes       -      -
-    constraint        constraint   write-only                     C6        -             -         yes    -
-    placement         placement    delete-only, write-only        C4        C3            yes       -      yes
-
-Planner, review, storage, reorganisations and lab use this table. A new kind is a row here, and its rules in
-`catalog.states`; incompatible neighbour states follow (`changes.review.neighbour_states`).
-"""
+"""The kinds of elements, a row for each (protocol sections 2 and 4). Planner, review, storage, reorganisations and lab
+use this table. A new kind is a row here, and its rules in `catalog.states`; incompatible neighbour states follow
+(`changes.review.neighbour_states`)."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,10 +1,5 @@
-"""The statements of an ORM, from the columns that a release knows. Django inserts and selects every column by name and
-saves all that it read; Rails and SQLAlchemy save the changed column only.
-
-    orm = { style = "django", table = "users", columns = ["id", "name", "full_name"], means = { full_name = "name" } }
-
-`means` names the value of `[values]` that a column holds; the same name needs no line.
-"""
+"""The statements of an ORM, from the columns that a release knows (docs/reference/rollouts.md). Django inserts and
+selects every column by name and saves all that it read; Rails and SQLAlchemy save the changed column only."""
 
 from collections.abc import Mapping
 from typing import Any

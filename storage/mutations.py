@@ -1,11 +1,5 @@
 """The effect of a statement, or of a fill, on the pairs of a row: the rule table (`catalog.states`) as operations on
-keys.
-
-    state          a row is deleted            a row is inserted
-    delete-only    its pair is removed         nothing
-    write-only     removed, or a tombstone     the pair is put (over a tombstone too)
-                   while a fill runs (R5)
-    public         its pair is removed         the pair is put
+keys. While a fill runs a removal leaves a tombstone (R5), which a put replaces.
 
 A derived column is put where an entry would be (`storage.derived`). `CannotDerive` is raised before any operation. A
 statement removes the old entries of all its rows before it puts new ones (`in_order`), so that two rows may exchange

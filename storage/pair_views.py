@@ -1,7 +1,5 @@
-"""Pair views: the pairs of one version of a table on one storage, for users' texts (docs/architecture/node.md).
-
-    pair_views.t7_v13_s1      pairs of rows of table 7 in version 13 on storage 1: their existence and public columns
-    pair_views.t7_v13_s1_i2   the entries of its public index 2
+"""Pair views: the pairs of one version of a table on one storage, for users' texts (docs/architecture/node.md):
+`t7_v13_s1` has existence and public columns of table 7, version 13, storage 1, `t7_v13_s1_i2` the entries of index 2.
 
 The reader role has rights on these views and on no pair table. The publisher makes them in its transaction, a session
 with each statement on its own table (T9); they are dropped when the version is drained and fenced, or with their pair

@@ -1,13 +1,5 @@
-"""A trace as a sequence diagram in SVG.
-
-    n1        n2     executor    fill     store
-    v1        v1        │         │         │
-    │         │         ●─────────┼────────►│   5  v2 is published: by_a is delete-only
-    ├─────────┼─────────┼─────────┼────────►│   6  n1 commits as v1: + row 1
-    ✗ C3 under v1: index by_a has an entry ..
-
-No style attributes (content policy): colours are `currentColor` and classes; a standalone file has both themes.
-"""
+"""A trace as a sequence diagram in SVG: a lane for each actor, a line with an arrow for each event. No style attributes
+(content policy): colours are `currentColor` and classes; a standalone file has both themes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

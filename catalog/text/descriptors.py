@@ -1,10 +1,5 @@
-"""A descriptor in words, and the differences of two versions:
-
-v6 -> v7     + index by_dest (dest): delete-only
-             ~ column name: write-only -> public
-             - index by_name
-             + foreign key to_airport (dest) → airports (code): write-only
-"""
+"""A descriptor in words, and the differences of two versions: `+ index by_dest (dest): delete-only`, `~ column name:
+write-only -> public`, `- index by_name`."""
 
 from __future__ import annotations
 

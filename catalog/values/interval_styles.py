@@ -1,10 +1,5 @@
-"""Texts of intervals in each IntervalStyle.
-
-postgres           1 year 2 mons -3 days +04:05:06
-postgres_verbose   @ 1 year 2 mons -3 days 4 hours 5 mins 6 secs
-sql_standard       +1-2 -3 +4:05:06
-iso_8601           P1Y2M-3DT4H5M6S
-"""
+"""Texts of intervals in each IntervalStyle: 1 year 2 mons -3 days +04:05:06, @ 1 year .., +1-2 -3 +4:05:06,
+P1Y2M-3DT4H5M6S."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

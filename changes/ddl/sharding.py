@@ -1,10 +1,4 @@
-"""Reads WITH (..) and SET (..): how rows are spread and nodes are coordinated.
-
-sharding_key = 'customer_id, region'      columns of a list; '': the primary key, or the hidden row ids
-sharding_func = 'mpcrc32'                 a function of `storage.buckets`
-storages = 3                              a number of existing storages
-coordination = 'hash'                     lease, hash or both
-"""
+"""Reads WITH (..) and SET (..): how rows are spread and nodes are coordinated (docs/reference/sql.md)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""A webhook: one signed POST of JSON, within a time, without redirects and proxies of the environment, so that only the
-operator decides which machine gets the request.
-
-    X-Schemalab-Delivery:   the id of the delivery; the same when it is sent again
-    X-Schemalab-Timestamp:  seconds since 1970
-    X-Schemalab-Signature:  sha256=HEX, of HMAC-SHA256(secret, timestamp + "." + body)
-"""
+"""A webhook: one signed POST of JSON (docs/how-to/be-notified.md), within a time, without redirects and proxies of the
+environment, so that only the operator decides which machine gets the request."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""A plan as a ladder: its versions as steps up from the first, with the work under them.
-
-    absent ─✓─ delete-only ─✓─ write-only ─⧗─ fill ─⧗─ verify ─✓─ public
-                   n3            n1 n2
-
-✓: the two versions are compatible; ⧗: work waits for all nodes. While the change is open, nodes stand on their leases.
-"""
+"""A plan as a ladder: its versions as steps up from the first, with the work under them, and a mark between two
+(compatible, or work waits for all nodes). While the change is open, nodes stand on their leases."""
 
 from __future__ import annotations
 

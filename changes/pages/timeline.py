@@ -1,11 +1,6 @@
-"""The steps of a change as points on a line: states, waits, and work between them.
-
-    (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
-                 4.1 s        n3 3.9 s    5.2 s        8 ms       5.1 s                  6 ms     20 ms
-
-A wait is a point of its own, since changes spend their time there. Steps that one job does in a row are one point. A
-state lasts until the next version is published.
-"""
+"""The steps of a change as points on a line: states, waits, and work between them. A wait is a point of its own, since
+changes spend their time there. Steps that one job does in a row are one point. A state lasts until the next version is
+published."""
 
 from __future__ import annotations
 

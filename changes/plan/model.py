@@ -1,13 +1,6 @@
-"""A change as steps from version to version (protocol sections 4 and 8).
-
-    add an index     publish delete-only, drain, publish write-only (filling), drain,
-                     fill, verify, close, publish public, drain, purge
-    drop an index    publish write-only, drain, publish delete-only, drain, delete,
-                     publish absent, drain
-
-The plan has every version in full, so what is published is what was shown. Once `point_of_no_return` has begun (a
-publish: is published) the change can only go on (X6); before it, `changes.plan.rollback` leads back.
-"""
+"""A change as steps from version to version (protocol sections 4 and 8). The plan has every version in full, so what is
+published is what was shown. Once `point_of_no_return` has begun (a publish: is published) the change can only go on
+(X6); before it, `changes.plan.rollback` leads back."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

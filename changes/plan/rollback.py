@@ -1,14 +1,10 @@
 """The rollback from any step before the point of no return (X4).
 
-    close the run, when one may be open
-    b1    what was dropped is public again; what is added and may be written is delete-only
-          (a constraint: absent); names and defaults are as they were; drain
-    b2    after a swap only: what was added is delete-only now, too; drain
-    delete what the added elements have in the store
-    b3    what was added is absent; drain
-
-After a swap, b1 swaps back. Nothing is filled, since writers have kept the old side complete. The last descriptor
-equals the first but for its version and used ids; so do those of referenced tables (L11).
+It closes the run, then publishes one version where dropped elements are public again and added ones delete-only
+(constraints absent), with the old names and defaults; after a swap this one swaps back, and a second one hides the
+added side. Then the pairs of added elements are deleted, and they are absent. Nothing is filled, since writers have
+kept the old side complete. The last descriptor equals the first but for its version and used ids; so do those of
+referenced tables (L11).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,13 +1,12 @@
-"""A plan that a person wrote: a statement, and steps to take instead of the planner's.
+"""A plan that a person wrote: a statement, and steps to take instead of the planner's; `changes.review.check` and the
+explorer judge it.
 
-    {"statement": "CREATE INDEX by_age ON users (age)",
-     "steps": ["publish delete-only", "drain", "publish write-only filling", "drain",
-               "fill", "verify", "close", "publish public", "drain", "purge"]}
+    {"statement": "CREATE INDEX by_age ON users (age)", "steps": ["publish delete-only", "drain", "fill", ..]}
 
 Steps on several elements name them: "publish age write-only filling, by_age write-only filling"; a reorganisation
 without names works on the planner's. A foreign key moves in both tables, unless one is named: "publish trips_code_fkey
 write-only in trips". A drain waits for all versions since the last one. The "plan" of `manage.py plan --json` is read,
-too. `changes.review.check` and the explorer judge.
+too.
 """
 
 from __future__ import annotations

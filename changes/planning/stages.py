@@ -1,16 +1,5 @@
-"""One series of steps for several moves: what is due at a stage is one version (protocol section 4).
-
-    stage  add                                       drop
-    1      delete-only: columns, indexes, tables     -
-    2      write-only: what must be filled,          -
-           constraints, and a column that one of
-           these covers
-           [fill, verify, close]
-    3      public: everything at once                write-only; an optional column or a table alone: delete-only
-           [purge]
-    4      -                                         delete-only; a constraint: absent
-    5, ..  -                                         what a dropped constraint used: columns, indexes, one
-                                                     stage after the other; [delete], then everything absent
+"""Stages: one series of steps for several moves; what is due at a stage is one version (the table is in
+docs/architecture/changes.md, the rules in protocol section 4).
 
 Empty stages are left out; new names and defaults come with the first version. Nothing irreversible is published before
 stage 3, when every addition has been verified. A moving foreign key gives the referenced table a new version, too,

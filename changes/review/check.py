@@ -1,13 +1,6 @@
-"""Checks every plan before its first version is published.
-
-    two neighbouring versions hold an element in incompatible states
-    two neighbouring versions have no protection in common: leases, or a fence at the newest
-    a version, or a reorganisation, follows a publish that was not drained (L9)
-    an element becomes public unfilled, or with its run still open (R7)
-    an element becomes absent with pairs left; tombstones stay behind (R8)
-
-Several elements: `changes.review.dependencies`; foreign keys: `changes.review.foreign_keys`.
-"""
+"""Checks every plan before its first version is published: neighbouring versions must be compatible and share a
+protection (leases, or a fence at the newest), every publish must be drained (L9), an element public only when filled
+and its run closed (R7), absent only without pairs and tombstones (R8)."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,17 +1,5 @@
-"""Rules for plans that move several elements (protocol section 4).
-
-version by version   an index is never ahead of a column that it covers
-                     a constraint is absent before a column that it reads leaves public
-                     a constraint on a new column is written no earlier than the column
-                     of two types of a column one is public, the other derived from it
-                     a column's type changes in place only where all that is stored stays as it is
-                     one placement is read; where its key says more than the primary key, an index guards that
-run by run           fill columns, then indexes, then verify constraints
-                     delete entries, then values, then rows
-the whole plan       nothing irreversible before every addition is verified (X6)
-                     no element is added and dropped, nothing new depends on what is dropped
-                     every version moves what the plan says, and nothing else
-"""
+"""Rules for plans that move several elements (protocol section 4): version by version, run by run, and for the whole
+plan."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,11 +1,6 @@
 """The states of an element that nodes one version apart may hold (protocol section 4), from the facts of its kind
-(`catalog.kinds`), in both directions: a drop is a mirrored add. The planner refuses an unsafe step; the lab runs it and
-shows what happens.
-
-    index    absent ── delete-only ── write-only ── public      each neighbour is safe
-               └────────C3───────────────┘  │          │
-                            └───────────────┼──C4──────┘        each jump is not
-"""
+(`catalog.kinds`), in both directions: a drop is a mirrored add. Neighbouring states are safe, each jump is not. The
+planner refuses an unsafe step; the lab runs it and shows what happens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
-"""A game: the learner has the publisher and the fill, an adversary has the nodes. It answers each move with the first
-step of the explorer's way to damage, else by chance with a fixed seed: a game is its learner's moves. It is won when
-everything is public and the explorer proves that no damage can follow, lost with the first damage or when the moves are
-used up."""
+"""A game: the learner has the publisher and the fill, an adversary has the nodes, and answers with the first step of
+the explorer's way to damage, else by chance with a fixed seed: a game is its learner's moves. It is won when everything
+is public and proved safe, lost with the first damage or when the moves are used up."""
 
 import math
 import random

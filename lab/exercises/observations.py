@@ -1,18 +1,5 @@
-"""Questions about a session, and the machine's answers, which predictions are graded by.
-
-pairs                         row 1 (a=2), entry 1→r1, tombstone 2→r1; entries: without the rows
-found by index under v3       the rows that a search for a = 1 finds; found by table under v3
-clauses                       C5@v2, all that are broken; damage: C5, those that users meet
-taken                         yes, or no if the last step was refused
-public elements               those that are public in the newest version
-lost messages, seconds        how many; on the session's clock
-seconds until v3              before the change can publish it, as early as possible; also: n1 leases v2
-order of add-index            the states of a variant, with its fill and deletion
-next edition                  the hour at which it may be posted
-reloads for 10 requests       that a router's storages refuse at once
-steps of a request            of one that was planned with an old version
-explorer C3 C5                proved or violated: can any of these break?
-"""
+"""Questions about a session, and the machine's answers, which predictions are graded by (docs/reference/exercises.md
+lists them): `found by index under v3`, `seconds until v3`, `explorer C3 C5` .."""
 
 import math
 import re

@@ -1,12 +1,6 @@
-"""Texts that answer a wrong answer, with the reason why it is wrong.
-
-choice          answer NAME       to that choice
-match           answer ITEM       to a wrong answer about it
-pairs           answer OPTION     to a wrongly chosen or omitted one
-order           answer NAME       of the first wrong place: why this one comes there
-number, time    answer 20         to just that, if there is such a text; else answer less, answer more
-explain         answer RULE       to that rule
-"""
+"""Texts that answer a wrong answer, with the reason why it is wrong, by keys such as `answer NAME`
+(docs/reference/exercises.md). For an order it is the first wrong place, for a number `answer less` and `answer more`
+stand in."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,15 +1,5 @@
-"""The texts of a chapter in one language: Markdown whose headings are keys.
-
-    # One jump                        title
-    Two servers, one table.           lede
-
-    ## what-is-left: What is left?    what-is-left.title, what-is-left
-    ### choice entry                  what-is-left.choice entry
-    The entry stays
-    ### hint-1                        what-is-left.hint-1
-
-Deeper headings (####) belong to the text. HTML is shown as it is written.
-"""
+"""The texts of a chapter in one language: Markdown whose headings are keys (docs/reference/exercises.md). Deeper
+headings (####) belong to the text. HTML is shown as it is written."""
 
 import re
 from collections.abc import Iterator, Mapping

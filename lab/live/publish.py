@@ -1,7 +1,6 @@
-"""Publishes a version of a sandbox past L7 and the fence. No other code of the product may skip these rules: it waits
-for no user of an older version, and leaves the fence open. The database decides on which tables
-(lab/migrations/lab_publish.sql). No news is sent (L6): a node gets the version with its next heartbeat, or, where that
-is withheld, as it renews its lease."""
+"""Publishes a version of a sandbox past L7 and the fence, as no other code of the product may. The database decides on
+which tables (lab/migrations/lab_publish.sql). No news is sent (L6): a node gets the version with its next heartbeat,
+or, where that is withheld, as it renews its lease."""
 
 from __future__ import annotations
 

@@ -1,14 +1,5 @@
-"""Golden scripts: commands, a line of dashes, their recorded output. A block ends with an empty line. A command with
-`!` must be refused; one without must not.
-
-    n1: take users
-    ---
-    n1: leased users@1
-
-    !publish users
-    ---
-    error: cannot publish users@3: n1 still leases version 1 (expires in 30 s)
-"""
+"""Golden scripts: commands, a line of dashes, their recorded output, blocks that end with an empty line
+(docs/reference/scripts.md). A command with `!` must be refused; one without must not."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,13 +1,5 @@
-"""The shape of everything a session shows, on any machine. The browser only draws: no rule of the protocol is in
-JavaScript.
-
-    SessionView
-      trace      one line per step of the session, those after `at` included: going back keeps the future
-      strip      a row per clause, a cell per position 0..n
-      offers     the actions of each actor at `at`, and why others are refused
-      cluster    versions, nodes, messages, pairs as they are at `at`, with the difference to the position before
-      probe      the rows that readers find by table and by index under each version in force
-"""
+"""The shape of everything a session shows, on any machine. The trace has all steps, those after `at` included: going
+back keeps the future. The browser only draws: no rule of the protocol is in JavaScript."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

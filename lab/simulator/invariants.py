@@ -1,13 +1,5 @@
-"""Invariants: rules that hold after every event, and those that must hold at the end.
-
-L1    a node uses a version no longer than the database has leased it
-L2    live leases of a table are on its two newest versions
-C1..  the seven clauses, under every version that the fence lets in or a node leases
-lost  the rows are those that were acknowledged, no more and no less
-read  a query saw the rows acknowledged before its snapshot, by any index
-R10   a verification finds only rows that break the new element: duplicates, a constraint
-X4    at the end every change is done or rolled back, in all its tables
-"""
+"""Invariants: rules that hold after every event (L1, L2, the seven clauses, lost and wrong reads of acknowledged rows,
+R10), and those that must hold at the end (X4)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,10 +1,5 @@
-"""The missing releases: one that writes both forms, then one that reads the new, between two that know one form each.
-
-release 1      INSERT (id, name)               SELECT name
-writes both    INSERT (id, name, full_name)    SELECT name
-reads new      INSERT (id, name, full_name)    SELECT full_name AS name
-release 2      INSERT (id, full_name)          SELECT full_name AS name
-"""
+"""The missing releases: one that writes both forms, then one that reads the new, between two that know one form
+each."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """Stored pairs in words; one that the version does not explain is shown raw and marked.
 
-flights  id=7            exists
 flights  id=7            carrier      'AA'
-by_dest  dest='JFK'  ->  id=7                     (index entry)
 by_dest  dest='BOS'  ->  id=9         tombstone
 """
 

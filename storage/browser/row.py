@@ -1,12 +1,5 @@
-"""One row as it is stored: its pairs and entries in every element, and whether queries see them.
-
-    existence        there        visible
-    column note      there        not known: the column is write-only
-    index by_dest    no entry     not used: the index is write-only, and its fill has not come here
-    index by_note    tombstone    removed while a fill ran, so that the fill does not put it again
-
-Entries are looked up by the row's values. The audit finds entries under other values.
-"""
+"""One row as it is stored: its pairs and entries in every element, whether queries see them, and why not. Entries are
+looked up by the row's values. The audit finds entries under other values."""
 
 from __future__ import annotations
 

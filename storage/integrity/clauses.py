@@ -1,14 +1,6 @@
-"""The seven clauses: when a representation is consistent with a schema (protocol.md, section 2). During a change the
-same pairs must satisfy every version in force.
-
-    C1  every column pair belongs to an existing row and a column the schema contains
-    C2  every row has a pair for every public column that is required or derived
-    C3  every index entry belongs to an index the schema contains
-    C4  every public index has an entry for every row (a partial one: that its condition accepts)
-    C5  every index entry and every derived pair matches the current values of an existing row
-    C6  every public constraint holds
-    C7  no other pair exists; tombstones only while the element's change goes on
-"""
+"""The seven clauses: when a representation is consistent with a schema (protocol.md, section 2). C1, C3, C5 and C7
+forbid orphans (too much), C2, C4 and C6 demand integrity (too little). During a change the same pairs must satisfy
+every version in force."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

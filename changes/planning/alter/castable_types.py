@@ -1,15 +1,6 @@
-"""The types that a column may change to: those whose cast has an inverse, since both are served for a while.
-
-    smallint <-> integer, bigint, text       date      <-> timestamp, text
-    integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
-    bigint   <-> smallint, integer, text     boolean, uuid, bytea, time, interval <-> text
-    json     <-> jsonb, text                 jsonb     <-> json, text
-    real     <-> double precision, text      double precision <-> real, text
-    numeric  <-> smallint, integer, bigint, real, double precision, text
-
-varchar and char are as text. Lengths, precisions and scales may change, too. A value that the other type lacks is
-refused by the fill, and by writers until the old side is dropped.
-"""
+"""The types that a column may change to: those whose cast has an inverse, since both are served for a while. A value
+that the other type lacks is refused by the fill, and by writers until the old side is dropped. Lengths, precisions and
+scales may change, too."""
 
 from __future__ import annotations
 

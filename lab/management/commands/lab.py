@@ -1,7 +1,6 @@
-"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other; `manage.py lab
-replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's; `manage.py lab record [NAME
-..]`: the replays that the lab shows to people who may not ask for one, recorded again. Exit code 0: as asked, the
-verdicts agree; 1: refused, or they differ; 2: bad usage; 3: not known yet."""
+"""`manage.py lab sandbox make|list|drop ..`, `replay LINK` (a session on live nodes, the audit's verdict beside the
+model's), `record [NAME ..]` (the replays for people who may not ask for one). Exit code 0: as asked, the verdicts
+agree; 1: refused, or they differ; 2: bad usage; 3: not known yet."""
 
 import getpass
 import json

@@ -1,13 +1,6 @@
-"""A session on an explorer's model as a golden script: the same plan on the lab's cluster, and the same pairs.
-
-    n1.acquire       n1: take t fresh      the newest version of the table, from the lease rows of the database
-    publish.3        step                  the change's own worker does its machine's next act
-    n1.begin         n1: begin, n1: enter t    of a model that enters late: n1: begin
-    fill.read.1.2    chunk: read (1), (2)  the second attempt at the first range
-
-News are lost, so that nodes get a version when the session says so, and the reorganisation goes by hand. Lines are
-found by doing them: only the cluster knows how many steps its worker takes to the next publish.
-"""
+"""A session on an explorer's model as a golden script: the same plan on the lab's cluster, and the same pairs. News are
+lost, so that nodes get a version when the session says so, and the reorganisation goes by hand. Lines are found by
+doing them: only the cluster knows how many steps its worker takes to the next publish."""
 
 from collections.abc import Callable, Iterator
 
