@@ -11,8 +11,6 @@ from catalog.values.arrays import OF_ARRAYS
 from catalog.values.numerics import modifier_named
 from catalog.values.types import (
     ARRAY_OF,
-    FLOATING,
-    INT_LIMITS,
     LENGTH_MAX,
     LENGTHS,
     MOMENTS,
@@ -22,14 +20,12 @@ from catalog.values.types import (
     SqlType,
     Value,
     fitted,
-    parse_text,
     precision_named,
     to_text,
 )
 from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique, Sql
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import (
-    DATATYPE_MISMATCH,
     INVALID_TABLE_DEFINITION,
     SYNTAX_ERROR,
     UNDEFINED_OBJECT,
@@ -40,10 +36,10 @@ from changes.ddl.identity import Numbers, check_numbers, read_numbers
 from changes.ddl.placing import placed
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
-from changes.planning.alter.defaults import expression_default
+from changes.planning.alter.defaults import has_one_value, typed_default
 from expressions.analysis.tree import is_of_all_digits, numbers_of
-from expressions.literals import in_utc
 from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import Context, evaluate
 
 Node = Any
 
@@ -235,8 +231,7 @@ class _Clauses:
             self.has_default = True
             self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text, self.length)
             self.default_position = self.where(constraint.location)
-            if not is_constant(constraint.raw_expr):
-                self.default_sql = Sql("", constraint.raw_expr, self.source.text)
+            self.default_sql = self.source.sql(constraint.raw_expr)
         elif kind == "CONSTR_IDENTITY":
             self._add_identity(constraint)
         elif kind == "CONSTR_PRIMARY":
@@ -300,74 +295,20 @@ def note_key_name(constraint: Node, source: Source) -> None:
         source.notices.append(f'the name "{constraint.conname}" is not kept: a primary key is called <table>_pkey')
 
 
-LITERALS = {
-    "ival": (*INT_LIMITS, SqlType.NUMERIC, *FLOATING),
-    "fval": (SqlType.BIGINT, SqlType.NUMERIC, *FLOATING),
-    "boolval": (SqlType.BOOLEAN,),
-    "sval": tuple(SqlType),
-}
-"""Which types take which kind of constant without a cast. A quoted one is read by the column's own type."""
-
-
 def read_default(sql_type: SqlType, node: Node, source: Source, name: str, length: int | None = None) -> str | None:
     """A DEFAULT as canonical constant, None for NULL, or the expression as written."""
-    if not is_constant(node):
-        return expression_default(sql_type, source.sql(node), name)
-    position = source.where(_start_of(node))
-    text = _constant_text(sql_type, node, source, name)
-    if text is None:
+    expr = typed_default(sql_type, source.sql(node), name)
+    with placed(source.text, otherwise=source.where(_start_of(node))):
+        if expr is None or not has_one_value(expr, node, OF_SQL_TYPE[sql_type]):
+            return source.sql(node).text
+        value: Any = evaluate(expr, {}, Context())
+    if value is None:
         return None
     try:
-        value = parse_text(sql_type, text)
         taken = fitted(sql_type, length, value)
-        assert taken is not None, text
         return constant(sql_type, taken if sql_type is SqlType.NUMERIC else value)
     except BadValue as error:
-        raise DdlError(error.sqlstate, str(error), position=position) from error
-
-
-def is_constant(node: Node) -> bool:
-    kind = node.WhichOneof("node")
-    return bool(kind == "a_const" or (kind == "type_cast" and is_constant(node.type_cast.arg)))
-
-
-def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
-    where = source.where
-    if node.WhichOneof("node") == "type_cast":
-        cast, _ = read_type(node.type_cast.type_name, source)
-        if cast is not sql_type and not {cast, sql_type} <= TEXTS:
-            raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
-        text = _constant_text(sql_type, node.type_cast.arg, source, name)
-        if text is not None and (cast is SqlType.NUMERIC or cast in MOMENTS):
-            value = fitted(cast, read_length(node.type_cast.type_name, cast, source), parse_text(cast, text))
-            assert value is not None, text
-            return to_text(cast, value)
-        if text is None or cast not in LENGTHS:
-            return text
-        length = read_length(node.type_cast.type_name, cast, source) if node.type_cast.type_name.typmods else None
-        return text[:length].rstrip(" ") if cast is SqlType.CHAR else text[:length]  # cut, whatever the column takes
-    const = node.a_const
-    if const.isnull:
-        return None
-    shape = const.WhichOneof("val")
-    if sql_type not in LITERALS.get(shape, ()):
-        raise _mismatch(
-            sql_type,
-            {"ival": "integer", "fval": "numeric", "boolval": "boolean"}.get(shape, "bit"),
-            name,
-            where(const.location),
-        )
-    value = getattr(getattr(const, shape), shape)
-    if shape == "boolval":
-        return str(value).lower()
-    with placed(source.text):
-        return in_utc(OF_SQL_TYPE[sql_type], str(value), const.location)
-
-
-def _mismatch(sql_type: SqlType, given: str, name: str, position: int | None) -> DdlError:
-    message = f'column "{name}" is of type {sql_type.value} but default expression is of type {given}'
-    hint = f"Write a constant of type {sql_type.value}, or one in quotes."
-    return DdlError(DATATYPE_MISMATCH, message, position=position, hint=hint)
+        raise DdlError(error.sqlstate, str(error), position=source.where(_start_of(node))) from error
 
 
 def _start_of(node: Node) -> int:

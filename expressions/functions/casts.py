@@ -75,6 +75,16 @@ def is_assigned(given: Type, wanted: Type) -> bool:
     return (given, wanted) in ASSIGNMENT or wanted in TEXTUAL
 
 
+_STYLED = (DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, BYTEA)
+
+
+def depends_on_session(given: Type, wanted: Type) -> bool:
+    """True for a cast by the time zone or the formats of a session, as that of a date to a text."""
+    given, wanted = given.element or given, wanted.element or wanted
+    is_written = (given in _STYLED and wanted in TEXTUAL) or (given in TEXTUAL and wanted in _STYLED)
+    return is_written or (given, wanted) in arithmetic.ZONED
+
+
 @cache
 def compute_of(source: Type, target: Type) -> Compute | None:
     """The function that computes a cast; None where PostgreSQL does."""

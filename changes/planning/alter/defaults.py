@@ -5,6 +5,7 @@ table, and by SET DEFAULT, it may be. PostgreSQL judges what is not understood h
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from catalog.elements import Column
 from catalog.values.types import SqlType
@@ -14,11 +15,13 @@ from changes.ddl.placing import placed
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.calls import SESSION_VALUES
 from expressions.analysis.scopes import Scope
+from expressions.analysis.tree import type_of_name
 from expressions.errors import UNDEFINED_COLUMN, SqlError
+from expressions.functions.casts import depends_on_session
 from expressions.functions.volatile import VOLATILE
 from expressions.rows import UNKNOWN_HERE, JudgeDefault, at_moment, called_in, parsed, place_in, refuse_queries, typed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN
-from expressions.typed import Context, Expr, Literal, PyValue, evaluate, is_simple
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
+from expressions.typed import Call, Context, Expr, Literal, PyValue, evaluate, is_simple, walk
 
 HINT = "Write a constant, now() or CURRENT_DATE, or let the application choose the value."
 REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
@@ -26,15 +29,28 @@ REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
 OF_THE_SESSION = {*SESSION_VALUES, "pg_backend_pid", "current_setting"}
 
 
-def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
-    """Checks a default that is no constant, as far as it is understood here; raises `DdlError`."""
+def typed_default(sql_type: SqlType, sql: Sql, column: str) -> Expr | None:
+    """Checks a default as far as it is understood here, None: not at all; raises `DdlError`."""
     with placed(sql.source):
         for name, place in called_in(sql.node):
             if name in REFUSED:
                 raise SqlError(NOT_SUPPORTED, f"a volatile default {name}() is not supported", place, hint=HINT)
         refuse_queries(sql.node, "a default")
-        _typed(sql_type, sql, column)
-    return sql.text
+        return _typed(sql_type, sql, column)
+
+
+def has_one_value(expr: Expr, node: Any, wanted: Type) -> bool:
+    """True for a constant under casts that mean the same in every session, as that of `1::text`."""
+    types = [wanted]
+    while node.WhichOneof("node") == "type_cast":
+        types.append(type_of_name(node.type_cast.type_name))
+        node = node.type_cast.arg
+    steps = zip(types[1:], types[:-1], strict=True)
+    if not node.HasField("a_const") or any(depends_on_session(*step) for step in steps):
+        return False
+    if any(isinstance(part, Call) and part.name == "now" for part in walk(expr)):
+        raise SqlError(NOT_SUPPORTED, "a default that is the time of this statement is not supported", hint=HINT)
+    return is_simple(expr)
 
 
 def judge_default(
@@ -121,7 +137,7 @@ def _typed(sql_type: SqlType, sql: Sql, column: str) -> Expr | None:
     try:
         return Analyzer().coerce(expr, OF_SQL_TYPE[sql_type], assignment=True)
     except SqlError as error:
-        if expr.type is UNKNOWN:
+        if expr.type is UNKNOWN or error.sqlstate != DATATYPE_MISMATCH:
             raise
         message = f'column "{column}" is of type {sql_type.value} but default expression is of type {expr.type}'
         raise SqlError(DATATYPE_MISMATCH, message, error.offset, hint="Write a cast.") from None
