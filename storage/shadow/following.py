@@ -14,15 +14,15 @@ import psycopg
 from psycopg.errors import LockNotAvailable
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.text.sql_names import literal, quoted
+from catalog.text.sql_names import literal
 from catalog.view_definition import ViewDefinition, view_from_json
 from storage.shadow import database
-from storage.shadow.alters import Alters, Known, Piece, Step, placeholder_sql, view_sql, without
+from storage.shadow.alters import Alters, Known, Piece, Step, placeholder_sql, relation, view_sql, without
 from storage.shadow.database import ShadowUnusable
 from storage.shadow.position import DIGEST_SQL, STORE_SQL, TABLES_SQL, VIEWS_SQL, Position
 from storage.shadow.rights import SETUP
 from storage.shadow.shown import ShownTable, ShownView, shown_table, shown_view
-from storage.shadow.view_queries import query_of
+from storage.shadow.view_queries import SCHEMA, query_of
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ def _report_lacking(
             lines = [f"(not shown: {piece.kind} {piece.name}: {why})" for piece, why in own]
             text = "\n".join(filter(None, (table.comment, *lines)))
             comment = literal(text) if text else "NULL"
-            _execute(connection, f"COMMENT ON TABLE {quoted(table.name)} IS {comment}")
+            _execute(connection, f"COMMENT ON TABLE {relation(table.name)} IS {comment}")
 
 
 def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: bool) -> None:
@@ -201,5 +201,5 @@ def _without_lost(table: ShownTable, there: Collection[int]) -> ShownTable:
 
 
 def _view(view: ViewDefinition, store: Store, tables: dict[int, Descriptor]) -> ShownView:
-    query = query_of(view, store.views, tables).strip().removesuffix(";")
+    query = query_of(view, store.views, tables, schema=SCHEMA).strip().removesuffix(";")
     return shown_view(view, query, tables)

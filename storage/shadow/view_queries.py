@@ -11,11 +11,12 @@ from catalog.view_definition import TableUse, ViewDefinition, ViewUse
 from expressions import grammar
 from storage.shadow.names import quoted_if_needed
 
+SCHEMA = "public"
 Tables = Mapping[int, Descriptor]
 
 
-def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tables) -> str:
-    """The query with today's names: run again, it means the same."""
+def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tables, schema: str = "") -> str:
+    """The query with today's names, behind that of their schema where it is given: run again, it means the same."""
     tree = grammar.parse(view.query)
     query = tree.stmts[0].stmt
     uses = {use.name: use for use in view.tables}
@@ -25,9 +26,13 @@ def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tabl
     for place in list(_places(query)):
         node = place.range_var
         use = uses.get(node.relname)
+        if node.schemaname not in ("", SCHEMA):
+            continue
         if use is not None and use.table_id in tables:
+            node.schemaname = schema or node.schemaname
             _name_table(place, use, tables[use.table_id], words)
         elif node.relname in others and others[node.relname].view_id in known:
+            node.schemaname = schema or node.schemaname
             _name_view(place, others[node.relname], known[others[node.relname].view_id])
     return f" {postgast.deparse(tree)};"
 
@@ -86,7 +91,7 @@ def _name_table(place: Any, use: TableUse, table: Descriptor, words: _Words) -> 
     listed = ", ".join(
         f"{quoted_if_needed(now[c])} AS {quoted_if_needed(name)}" for name, c in use.columns.items() if c in now
     )
-    _replace(place, f"SELECT {listed} FROM {quoted_if_needed(table.name)}")
+    _replace(place, f"SELECT {listed} FROM {_shown(node)}")
 
 
 def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
@@ -97,7 +102,7 @@ def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
         node.relname = view.name
     if is_longer:
         listed = ", ".join(quoted_if_needed(column.name) for column in view.columns[: use.columns])
-        _replace(place, f"SELECT {listed} FROM {quoted_if_needed(view.name)}")
+        _replace(place, f"SELECT {listed} FROM {_shown(node)}")
 
 
 def _replace(place: Any, query: str) -> None:
@@ -106,6 +111,10 @@ def _replace(place: Any, query: str) -> None:
     subselect = grammar.parse(f"SELECT 1 FROM ({query}) AS x").stmts[0].stmt.select_stmt.from_clause[0].range_subselect
     subselect.alias.CopyFrom(alias)
     place.range_subselect.CopyFrom(subselect)
+
+
+def _shown(node: Any) -> str:
+    return ".".join(quoted_if_needed(name) for name in (node.schemaname, node.relname) if name)
 
 
 def _alias(node: Any, name: str) -> None:

@@ -48,6 +48,37 @@ def test_all_types_of_postgresql_are_there(cluster: Cluster, n1: Any) -> None:
     assert sorted(rows(n1, asked)) == sorted(cluster.read(asked))
 
 
+def test_tables_may_be_called_like_those_of_the_catalog(worker: None, cluster: Cluster, n1: Any) -> None:
+    names = ["pg_class", "pg_type", "pg_attribute", "pg_namespace", "pg_constraint", "tables"]
+    asked = (
+        "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname = ANY (%s)"
+    )
+    try:
+        for name in names:
+            n1.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, oid int, relname text)")
+            n1.execute(f"INSERT INTO public.{name} VALUES (1, 2, 'mine')")
+        n1.execute("CREATE INDEX pg_index ON public.pg_type (oid)")
+        n1.execute("CREATE VIEW pg_views AS SELECT relname FROM public.pg_class")
+        assert sorted(rows(n1, asked, [*names, "pg_index", "pg_views"])) == sorted(
+            [*((name, "r") for name in names), ("pg_index", "i"), ("pg_views", "v")]
+        )
+        assert [rows(n1, f"SELECT relname FROM public.{name}") for name in names] == [[("mine",)]] * len(names)
+        assert rows(n1, "SELECT * FROM public.pg_views") == [("mine",)]
+        keys = PRIMARY_KEYS.format(table="pg_class")
+        mine = """"TABLE_SCHEM" = 'public' AND "A_ATTNUM" = (r."KEYS").x"""
+        assert rows(n1, f'SELECT "COLUMN_NAME" FROM ({keys}) AS r WHERE {mine}') == [("id",)]
+        n1.execute("ALTER TABLE public.pg_class ADD CONSTRAINT pg_proc UNIQUE (oid)")
+        n1.execute("ALTER TABLE public.pg_class RENAME TO pg_database")
+        assert rows(n1, "SELECT conrelid::regclass::text FROM pg_constraint WHERE conname = 'pg_proc'") == [
+            ("public.pg_database",)
+        ]
+        assert rows(n1, "SELECT relname FROM public.pg_database") == [("mine",)]
+    finally:
+        n1.execute("DROP VIEW IF EXISTS public.pg_views")
+        for name in (*names, "pg_database"):
+            n1.execute(f"DROP TABLE IF EXISTS public.{name}")
+
+
 def test_what_is_not_public_is_not_there(cluster: Cluster, n1: Any) -> None:
     table = cluster.table("a int PRIMARY KEY, b int")
     known = cluster.descriptor(table)

@@ -161,6 +161,34 @@ def test_each_change_leads_to_what_is_made_anew(stores: Stores, step: str) -> No
     assert stores.seen() == before
 
 
+LIKE_PORTS = replace(PORTS, name="pg_attribute")
+LIKE_TRIPS = replace(
+    column(TRIPS, ID, sequence="pg_proc"), version=1, name="pg_class",
+    indexes=(replace(TRIPS.indexes[0], name="pg_type"), replace(TRIPS.indexes[1], name="pg_index")),
+)  # fmt: skip
+LIKE_NAMES = replace(
+    NAMES, name="pg_views", query="SELECT id, code AS port FROM public.pg_class WHERE far > 3",
+    tables=(replace(NAMES.tables[0], name="pg_class"),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("step", ["another name", "a type", "other numbers", "no index", "names of rules", "comments"])
+def test_names_may_be_those_of_the_catalog(stores: Stores, step: str) -> None:
+    stores.publish(LIKE_PORTS, LIKE_TRIPS)
+    stores.view(LIKE_NAMES)
+    assert not stores.catch_up().lacking
+    before, oids = stores.seen(), stores.oids()
+    assert {"pg_class", "pg_attribute", "pg_type", "pg_index", "pg_proc", "pg_views"} <= oids.keys()
+    assert "cannot show" not in before["views"][0][1]
+    stores.publish(replace(STEPS[step](LIKE_TRIPS), version=2), replace(LIKE_PORTS, version=2, name="pg_namespace"))
+    assert not stores.catch_up().lacking
+    assert stores.seen() | {"views": []} == stores.seen_anew() | {"views": []}
+    assert stores.oids()["pg_namespace"] == oids["pg_attribute"]
+    stores.publish(replace(LIKE_TRIPS, version=3), replace(LIKE_PORTS, version=3))
+    stores.catch_up()
+    assert stores.seen()["columns"] == before["columns"]
+
+
 @pytest.mark.parametrize("step", ["another name", "a column's name", "names exchanged", "a column", "a default"])
 def test_views_stay_while_their_tables_move(stores: Stores, step: str) -> None:
     stores.publish(PORTS, TRIPS)
