@@ -15,8 +15,9 @@ from dataclasses import replace
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, Index, State
 from catalog.states import Write, rule
+from catalog.values.numerics import TOO_MANY_DIGITS
 from catalog.values.types import SqlType
-from expressions.errors import DATETIME_OUT_OF_RANGE, NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
+from expressions.errors import DATETIME_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.rows import MARK, columns_of, is_local
 from expressions.typed import PyValue
@@ -69,7 +70,7 @@ def out_of_range(returns: SqlType) -> SqlError:
     if returns in OF_ANY_LENGTH:
         return SqlError(PROGRAM_LIMIT, TOO_LONG)
     if returns is SqlType.NUMERIC:
-        return SqlError(NUMBER_OUT_OF_RANGE, "value overflows numeric format")
+        return SqlError(PROGRAM_LIMIT, TOO_MANY_DIGITS)
     return SqlError(DATETIME_OUT_OF_RANGE, f"{returns.value} out of range")
 
 

@@ -112,8 +112,9 @@ def _numeric(value: str) -> str:
         f"WHEN {value} = '{word}'::pg_catalog.numeric THEN {live(constant(bytes((kind,))))}"
         for word, kind in words.items()
     )
-    most = f"'1e{numerics.DIGITS_MAX}'::pg_catalog.numeric"
-    fits = f"WHEN {value} = 0 THEN {zero} WHEN {call('abs', value)} >= {most} THEN NULL"
+    large = f"{call('abs', value)} >= '1e{numerics.DIGITS_MAX - numerics.SCALE_MAX}'::pg_catalog.numeric"
+    digits = f"{call('octet_length', cast(call('trunc', call('abs', value)), 'text'))} + {call('scale', value)}"
+    fits = f"WHEN {value} = 0 THEN {zero} WHEN {large} AND {digits} > {numerics.DIGITS_MAX} THEN NULL"
     return f"CASE {special} {fits} WHEN {value} > 0 THEN {positive} WHEN {value} < 0 THEN {negative} END"
 
 

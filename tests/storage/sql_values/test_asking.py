@@ -1,6 +1,7 @@
 """PostgreSQL's answers to questions about rows: what the evaluator says, where both can compute."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import psycopg
 import pytest
@@ -143,6 +144,20 @@ def test_rows_without_a_value_are_told_from_the_others(client: Session) -> None:
 def test_values_that_no_column_has_are_errors(client: Session) -> None:
     infinite = asked(f"""CASE WHEN "#{ONE}" > 0 THEN 'infinity'::date END""", SqlType.DATE, (1,), (0,))
     assert answered(client, table(SqlType.INTEGER), infinite) == ["error 22008", None]
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("9" * 20_000, "1"), ("1" + "0" * 11_999, "0." + "0" * 11_998 + "1"),
+    ("1" + "0" * 4_000, "0." + "0" * 15_999 + "1"),
+])  # fmt: skip
+def test_a_number_of_more_digits_than_are_kept_is_the_same_error_on_both_sides(
+    client: Session, one: str, other: str
+) -> None:
+    descriptor = table(SqlType.NUMERIC)
+    kept = canonical(descriptor, "a + b", returns=SqlType.NUMERIC, what="a check")
+    question_of_both = question(descriptor, kept, SqlType.NUMERIC, (Decimal(one), Decimal(other)))
+    assert answered(client, descriptor, [question_of_both]) == ["error 54000"]
+    assert computed(descriptor, question_of_both) == "error 54000"
 
 
 def test_an_expression_of_no_column_has_one_answer(client: Session) -> None:
