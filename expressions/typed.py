@@ -10,12 +10,14 @@ from typing import Any, Protocol
 
 from catalog import clock
 from catalog.values import arrays, times
+from catalog.values.errors import BadValue
 from catalog.values.interval_styles import SQL_STANDARD, read_in
-from catalog.values.intervals import Interval, OutOfRange
-from catalog.values.types import BadValue, parse_interval, parse_text, to_text
+from catalog.values.interval_texts import read_interval
+from catalog.values.intervals import Interval
+from catalog.values.types import parse_text, to_text
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
+from expressions.errors import SqlError
 from expressions.sqltypes import (
     BPCHAR,
     DATE,
@@ -235,19 +237,17 @@ def parse_value(
         if of.oid in DATED:
             return _read_date(of, text, style, now)
         if of is INTERVAL and style.intervals == SQL_STANDARD:
-            return read_in(SQL_STANDARD, text, parse_interval)
+            return read_in(SQL_STANDARD, text, read_interval)
         return parse_text(of.sql_type, text)
     except BadValue as bad:
         raise SqlError(bad.sqlstate, str(bad), offset, detail=bad.detail) from None
-    except OutOfRange as error:
-        raise SqlError(DATETIME_OUT_OF_RANGE, str(error), offset) from None
 
 
 def words_of(text: str) -> list[str | None]:
     """The elements of an array literal. Raises 22P02, and 54000 when there are too many of them."""
     try:
         return arrays.words_of(text)
-    except arrays.NotAnArray as error:
+    except BadValue as error:
         raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
 
 

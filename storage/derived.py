@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
-from catalog.values.types import BadValue, fitted
+from catalog.values.errors import BadValue
+from catalog.values.types import fitted
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from expressions.typed import PyValue
 from storage import encoding

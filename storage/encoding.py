@@ -30,8 +30,9 @@ from decimal import Decimal
 
 from catalog.values import bytea, intervals, numerics, times
 from catalog.values.documents import Jsonb
+from catalog.values.errors import BadValue, Malformed
 from catalog.values.packed import LEFT_OUT, PACKED, pack
-from catalog.values.types import ARRAYS, WHOLE, WRITTEN, BadValue, SqlType, Value, parse_text, to_text
+from catalog.values.types import ARRAYS, WHOLE, WRITTEN, SqlType, Value, parse_text, to_text
 
 NULL = b"\x02"
 LIVE = b"\x01"
@@ -62,7 +63,6 @@ PAYLOAD_BYTES = {
     SqlType.TIME: 8,
 }
 """Bytes after the marker of each type of fixed length; text ends with 00 instead, others have `KEY_LENGTHS`."""
-MALFORMED = (numerics.Malformed, bytea.Malformed, times.Malformed, intervals.Malformed)
 KEY_LENGTHS = {
     SqlType.NUMERIC: numerics.key_length,
     SqlType.BYTEA: bytea.key_length,
@@ -105,7 +105,7 @@ def value_of_key(sql_type: SqlType, length: int | None, key: bytes) -> bytes:
             return WHOLE_VALUE + intervals.packed(intervals.of_key(key[1:]))
         scale = 0 if length is None else numerics.scale_of_modifier(length)
         return WHOLE_VALUE + numerics.packed_key(key[1:], scale)
-    except MALFORMED as error:
+    except Malformed as error:
         raise Undecodable(f"the bytes {key.hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -118,7 +118,7 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
     decoders = _WHOLE_DECODERS if piece[:1] == WHOLE_VALUE else _DECODERS
     try:
         return decoders[sql_type](piece[1:]), end
-    except (OverflowError, UnicodeDecodeError, BadValue, *MALFORMED) as error:
+    except (OverflowError, UnicodeDecodeError, BadValue, Malformed) as error:
         raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -142,7 +142,7 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
         left_out = LEFT_OUT[sql_type] if marker == WHOLE_VALUE[0] else 0
         try:
             return 1 + left_out + key_length(data, offset + 1 + left_out, flip=flip)
-        except MALFORMED as error:
+        except Malformed as error:
             raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end") from error
     payload = PAYLOAD_BYTES.get(sql_type)
     end = data.find(TEXT_END ^ flip, offset) + 1 if payload is None else offset + 1 + payload

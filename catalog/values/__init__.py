@@ -1,6 +1,7 @@
 """Values of columns: their types, how each is written as text, and the bytes that sort as it does. Pure.
 
 types           the SQL types, and their texts
+errors          errors of values, with PostgreSQL's codes
 floats          texts of numbers with a floating point
 numerics        numbers of any number of digits: texts, and bytes that sort
 documents       json and jsonb: checked, in one form, compared

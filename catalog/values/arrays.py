@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from catalog.values.errors import InvalidText
+
 ELEMENTS_MAX = 2**17
 """Of an array: each element counts as eight bytes at least. All arrays that a client sends at once have no more."""
 TOO_MANY_ELEMENTS = f"an array may have at most {ELEMENTS_MAX} elements"
@@ -34,16 +36,8 @@ _NO_BEGIN = 'Array value must start with "{" or dimension information.'
 _QUOTED_IN_PART = "Incorrectly quoted array element."
 
 
-class NotAnArray(ValueError):
-    """Not an array, or not a supported one."""
-
-    def __init__(self, message: str, sqlstate: str = "22P02", detail: str | None = None) -> None:
-        super().__init__(message)
-        self.sqlstate, self.detail = sqlstate, detail
-
-
-def _unsupported(what: str, detail: str | None = None) -> NotAnArray:
-    return NotAnArray(f"{what} is not supported", "0A000", detail)
+def _unsupported(what: str, detail: str | None = None) -> InvalidText:
+    return InvalidText(f"{what} is not supported", "0A000", detail)
 
 
 def words_of(text: str) -> list[str | None]:
@@ -75,7 +69,7 @@ class _Reading:
             if self._at() != "[":
                 break
             if len(found) >= DIMENSIONS_MAX:
-                raise NotAnArray(TOO_MANY_DIMENSIONS, "54000")
+                raise InvalidText(TOO_MANY_DIMENSIONS, "54000")
             self._place += 1
             first, last = 1, self._bound('"[" must introduce explicitly-specified array dimensions.')
             if self._at() == ":":
@@ -85,11 +79,11 @@ class _Reading:
                 raise self._malformed('Missing "]" after array dimensions.')
             self._place += 1
             if last < first:
-                raise NotAnArray("upper bound cannot be less than lower bound", "2202E")
+                raise InvalidText("upper bound cannot be less than lower bound", "2202E")
             if last == BOUND_MAX:
-                raise NotAnArray(f"array upper bound is too large: {last}", "54000")
+                raise InvalidText(f"array upper bound is too large: {last}", "54000")
             if last - first >= SIZE_MAX:
-                raise NotAnArray(f"array size exceeds the maximum allowed ({SIZE_MAX})", "54000")
+                raise InvalidText(f"array size exceeds the maximum allowed ({SIZE_MAX})", "54000")
             found.append((first, last))
         if found:
             if self._at() != "=":
@@ -107,7 +101,7 @@ class _Reading:
         number = int(digits or "0") if len(digits) <= _DIGITS_MAX else 2 * BOUND_MAX
         number = -number if match[0].startswith("-") else number
         if not -BOUND_MAX - 1 <= number <= BOUND_MAX:
-            raise NotAnArray("array bound is out of integer range", "22003")
+            raise InvalidText("array bound is out of integer range", "22003")
         return number
 
     def elements(self) -> list[str | None]:
@@ -123,7 +117,7 @@ class _Reading:
                 if is_complete:
                     raise self._unexpected(kind)
                 if depth >= DIMENSIONS_MAX:
-                    raise NotAnArray(TOO_MANY_DIMENSIONS, "54000")
+                    raise InvalidText(TOO_MANY_DIMENSIONS, "54000")
                 counts.append(0)
                 depth += 1
                 if depth > deepest:
@@ -154,7 +148,7 @@ class _Reading:
                 counts[-1] += 1
                 words.append(word)
                 if len(words) > ELEMENTS_MAX:
-                    raise NotAnArray(TOO_MANY_ELEMENTS, "54000")
+                    raise InvalidText(TOO_MANY_ELEMENTS, "54000")
         raise self._malformed("Unexpected end of input.")
 
     def _whole(self, words: list[str | None], deepest: int) -> list[str | None]:
@@ -197,15 +191,15 @@ class _Reading:
                     word = plain.rstrip(_SPACE)
                     yield "word", None if len(word) == 4 and word.upper() == "NULL" else word
 
-    def _malformed(self, detail: str) -> NotAnArray:
+    def _malformed(self, detail: str) -> InvalidText:
         text = self._text
         shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}.."
-        return NotAnArray(f'malformed array literal: "{shown}"', detail=detail)
+        return InvalidText(f'malformed array literal: "{shown}"', detail=detail)
 
-    def _unexpected(self, char: str) -> NotAnArray:
+    def _unexpected(self, char: str) -> InvalidText:
         return self._malformed(f'Unexpected "{char}" character.')
 
-    def _of_other_dimensions(self) -> NotAnArray:
+    def _of_other_dimensions(self) -> InvalidText:
         if self._bounds:
             return self._malformed("Specified array dimensions do not match array contents.")
         return self._malformed("Multidimensional arrays must have sub-arrays with matching dimensions.")

@@ -7,6 +7,9 @@ key      61 00 FF FF 00 01  a zero is 00 FF, the end 00 01: sorts as the bytes t
 
 import re
 
+from catalog.values.errors import BadValue, InvalidText, Malformed
+
+INVALID_HEX = "22023"
 END = b"\x00\x01"
 ZERO, ESCAPED_ZERO = b"\x00", b"\x00\xff"
 BLANKS = " \n\t\r"
@@ -15,16 +18,8 @@ _ESCAPE = re.compile(rb"\\(?:(\\)|([0-3][0-7]{2}))?")
 _NOT_SHOWN = re.compile(rb"[^ -~]|\\")
 
 
-class NoHex(ValueError):
-    """Invalid hex digits; PostgreSQL's message."""
-
-
-class NoEscape(ValueError):
-    """An invalid escape."""
-
-
 def read(text: str) -> bytes:
-    r"""Bytes in hex (\x..) or with escapes. Raises `NoHex` and `NoEscape`."""
+    r"""Bytes in hex (\x..) or with escapes. Raises `BadValue`."""
     return of_hex(text[2:]) if text.startswith("\\x") else of_escapes(text)
 
 
@@ -39,13 +34,12 @@ def of_hex(digits: str) -> bytes:
         if not is_second and char in BLANKS:
             continue
         if char not in _DIGITS:
-            raise NoHex(f'invalid hexadecimal digit: "{char}"')
+            raise BadValue(f'invalid hexadecimal digit: "{char}"', INVALID_HEX)
         is_second = not is_second
-    raise NoHex("invalid hexadecimal data: odd number of digits")
+    raise BadValue("invalid hexadecimal data: odd number of digits", INVALID_HEX)
 
 
 def of_escapes(text: str) -> bytes:
-    """Raises `NoEscape`."""
     data = text.encode()
     return _ESCAPE.sub(_unescaped, data) if "\\" in text else data
 
@@ -55,7 +49,7 @@ def _unescaped(found: "re.Match[bytes]") -> bytes:
     if backslash:
         return b"\\"
     if digits is None:
-        raise NoEscape(found.group())
+        raise InvalidText("invalid input syntax for type bytea")
     return bytes((int(digits, 8),))
 
 
@@ -72,10 +66,6 @@ def _written(byte: bytes) -> bytes:
 
 
 # --- keys
-
-
-class Malformed(ValueError):
-    """Not the key of a bytea."""
 
 
 def key_of(data: bytes) -> bytes:

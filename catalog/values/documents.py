@@ -17,44 +17,30 @@ from decimal import Decimal
 from typing import Any
 
 from catalog.values import numerics
+from catalog.values.errors import BadValue, InvalidText
 
+NO_SUCH_CHARACTER = "22P05"
+"""An escape that no text can hold."""
 DEPTH_MAX = 200
 TOO_DEEP = f"a json document may be nested at most {DEPTH_MAX} levels deep"
 WRITTEN_OUT_MAX = 2**20
 """Characters of all numbers of one document that are longer than they were written."""
+TOO_LONG_NUMBERS = f"numbers with an exponent may have at most {WRITTEN_OUT_MAX} digits in a json document"
 
 Parsed = Any
 """A document as Python has it: dict, list, str, int, Decimal, bool or None."""
 
 
-class NotADocument(ValueError):
-    """Not a json; `detail` says where."""
-
-    sqlstate = "22P02"
-
-    def __init__(self, detail: str, message: str = "invalid input syntax for type json") -> None:
-        super().__init__(message)
-        self.detail = detail
-
-
-class NoSuchCharacter(NotADocument):
-    """An escape that no text can hold."""
-
-    sqlstate = "22P05"
-
-
-class TooDeep(NotADocument):
+class TooDeep(BadValue):
     sqlstate = "54001"
 
-    def __init__(self) -> None:
-        super().__init__("", TOO_DEEP)
 
-
-class TooLongNumbers(NotADocument):
+class TooLongNumbers(BadValue):
     sqlstate = "54000"
 
-    def __init__(self) -> None:
-        super().__init__("", f"numbers with an exponent may have at most {WRITTEN_OUT_MAX} digits in a json document")
+
+def _invalid(detail: str) -> InvalidText:
+    return InvalidText("invalid input syntax for type json", detail=detail)
 
 
 class Jsonb(str):
@@ -91,7 +77,7 @@ def check(text: str) -> None:
 
 
 def canonical(text: str) -> Jsonb:
-    """The jsonb of a text. Raises `NotADocument`, and `numerics.Overflow` or `TooManyDigits`."""
+    """The jsonb of a text. Raises `BadValue`."""
     return _written(_parsed(text, _marker()))
 
 
@@ -106,10 +92,11 @@ def parsed(text: str) -> Parsed:
 def _parsed(text: str, number: Callable[[str], Any]) -> Parsed:
     if "\\u0000" in text and _NUL.search(text):
         check(text)
-        raise NoSuchCharacter(r"\u0000 cannot be converted to text.", "unsupported Unicode escape sequence")
+        detail = r"\u0000 cannot be converted to text."
+        raise BadValue("unsupported Unicode escape sequence", NO_SUCH_CHARACTER, detail)
     document = _read(text, number, _in_order)
     if "\\" in text and _has_half_a_pair(text):
-        raise NotADocument("Unicode low surrogate must follow a high surrogate.")
+        raise _invalid("Unicode low surrogate must follow a high surrogate.")
     return document
 
 
@@ -128,9 +115,9 @@ def _read(text: str, number: Callable[[str], Any], pairs: Callable[[list[tuple[s
             text, parse_int=number, parse_float=number, parse_constant=_no_constant, object_pairs_hook=pairs
         )
     except json.JSONDecodeError as error:
-        raise NotADocument(_detail(text, error.pos)) from None
+        raise _invalid(_detail(text, error.pos)) from None
     except _NoConstant:
-        raise NotADocument(_detail(text, 0)) from None
+        raise _invalid(_detail(text, 0)) from None
 
 
 class _NoConstant(ValueError):
@@ -162,7 +149,7 @@ def _marker() -> Callable[[str], int | str]:
         if isinstance(found, str) and len(found) > len(word) + 1:
             left -= len(found)
             if left < 0:
-                raise TooLongNumbers
+                raise TooLongNumbers(TOO_LONG_NUMBERS)
         return found
 
     return marked
@@ -206,7 +193,7 @@ def refuse_deep(text: str) -> None:
         if sign in "[{":
             depth += 1
             if depth > DEPTH_MAX:
-                raise TooDeep
+                raise TooDeep(TOO_DEEP)
         elif sign in "]}":
             depth -= 1
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from catalog.values.date_fields import fields_of
+from catalog.values.errors import BadValue, DatetimeOutOfRange, InvalidDatetime
 from catalog.values.intervals import (
     DAY,
     DAYS_PER_MONTH,
@@ -18,10 +19,10 @@ from catalog.values.intervals import (
     MONTHS_PER_YEAR,
     SECOND,
     Interval,
-    OutOfRange,
     checked,
 )
 
+FIELD_OVERFLOW = "22015"
 CHARS_MAX = 255
 FIELDS_MAX = 25
 TOKEN_CHARS = 10
@@ -51,17 +52,12 @@ KNOWN_WORDS = frozenset({"d", "dec", "h", "m", "mm", "mon", "s", "y"})
 INFINITIES = frozenset({"infinity", "inf"})
 
 
-class NoInterval(ValueError):
-    """Not an interval."""
-
-
-class FieldOverflow(ValueError):
-    """A number too large for its field."""
+class NoInterval(Exception):
+    """Not an interval in this form."""
 
 
 def read_interval(text: str, last: str = "second") -> Interval:
-    """The interval of a text; `last` is the unit of a last number without one. Raises `NoInterval`, `FieldOverflow`,
-    `OutOfRange`."""
+    """The interval of a text; `last` is the unit of a last number without one. Raises `BadValue`."""
     reader = _Reader(last)
     try:
         try:
@@ -70,11 +66,11 @@ def read_interval(text: str, last: str = "second") -> Interval:
             reader = _Reader(last)
             _of_iso(text, reader)
     except OverflowError:
-        raise FieldOverflow(text) from None
+        raise BadValue(f'interval field value out of range: "{text}"', FIELD_OVERFLOW) from None
     except NoInterval:
         if text.strip().lower().lstrip("+-") in INFINITIES:
-            raise OutOfRange(f'"{text}" is infinite: a node has finite intervals only') from None
-        raise
+            raise DatetimeOutOfRange(f'"{text}" is infinite: a node has finite intervals only') from None
+        raise InvalidDatetime(f'invalid input syntax for type interval: "{text}"') from None
     return checked(reader.years * MONTHS_PER_YEAR + reader.months, reader.days, reader.micros)
 
 

@@ -7,6 +7,8 @@ packed   months and days, 4 bytes each, then the key
 
 from dataclasses import dataclass
 
+from catalog.values.errors import DatetimeOutOfRange, Malformed
+
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 DAYS_PER_MONTH, MONTHS_PER_YEAR = 30, 12
@@ -14,14 +16,6 @@ KEY_BYTES, FIELD_BYTES = 10, 4
 FIELDS_BYTES = 2 * FIELD_BYTES
 _MIDDLE, _FIELD_MIDDLE = 1 << 8 * KEY_BYTES - 1, 1 << 8 * FIELD_BYTES - 1
 FIELD_MAX, MICROS_MAX = 2**31, 2**63
-
-
-class OutOfRange(ValueError):
-    """Too large for PostgreSQL, or infinite."""
-
-
-class Malformed(ValueError):
-    """Not an interval's bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,10 +54,10 @@ INFINITE = ((-FIELD_MAX, -FIELD_MAX, -MICROS_MAX), (FIELD_MAX - 1, FIELD_MAX - 1
 
 
 def checked(months: int, days: int, micros: int) -> Interval:
-    """Raises `OutOfRange`."""
+    """Raises `DatetimeOutOfRange` for what is too large or infinite."""
     is_within = -FIELD_MAX <= months < FIELD_MAX and -FIELD_MAX <= days < FIELD_MAX
     if not is_within or not -MICROS_MAX <= micros < MICROS_MAX or (months, days, micros) in INFINITE:
-        raise OutOfRange("interval out of range")
+        raise DatetimeOutOfRange("interval out of range")
     return Interval(months, days, micros)
 
 
@@ -133,5 +127,5 @@ def unpacked(data: bytes) -> Interval:
 def _within(months: int, days: int, micros: int, data: bytes) -> Interval:
     try:
         return checked(months, days, micros)
-    except OutOfRange:
+    except DatetimeOutOfRange:
         raise Malformed(f"the bytes {data[:16].hex()} are no interval") from None

@@ -15,6 +15,8 @@ import struct
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 
+from catalog.values.errors import Malformed, NumberOutOfRange, TooManyDigits
+
 DIGITS_MAX = 20_000
 WEIGHT_MAX = 131_072
 """Digits before the point that PostgreSQL has room for."""
@@ -39,25 +41,18 @@ _BITS_MAX = 64_000
 """Of a number in base 16, 8 or 2: about as many as `DIGITS_MAX` digits have."""
 
 
-class Overflow(ValueError):
-    """Too large for PostgreSQL."""
-
-
-class TooManyDigits(ValueError):
-    """More digits than are supported."""
-
-
 TOO_MANY_DIGITS = f"a numeric may have at most {DIGITS_MAX} digits"
+TOO_LARGE = "value overflows numeric format"
 
 
 def read(text: str) -> Decimal | None:
-    """The number of a text, or None. Raises `Overflow` and `TooManyDigits`."""
+    """The number of a text, or None. Raises `NumberOutOfRange` and `TooManyDigits`."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return _WORDS.get(text.strip().lower()) or _of_base(text)
     exponent = match["exponent"]
     if exponent is not None and len(exponent.lstrip("+-0_")) > _EXPONENT_DIGITS_MAX:
-        raise Overflow
+        raise NumberOutOfRange(TOO_LARGE)
     return plain(Decimal(match["number"].replace("_", "")))
 
 
@@ -73,7 +68,7 @@ def _of_base(text: str) -> Decimal | None:
 
 
 def plain(value: Decimal) -> Decimal:
-    """The number without exponent, and without a negative zero. Raises `Overflow`, `TooManyDigits`."""
+    """The number without exponent, and without a negative zero. Raises `NumberOutOfRange`, `TooManyDigits`."""
     if not value.is_finite():
         return value if not value.is_nan() else NAN
     exponent = exponent_of(value)
@@ -86,23 +81,23 @@ def plain(value: Decimal) -> Decimal:
 
 
 def bounded(value: Decimal) -> Decimal:
-    """The number itself, positive when zero. Raises `Overflow`, `TooManyDigits`."""
+    """The number itself, positive when zero. Raises `NumberOutOfRange`, `TooManyDigits`."""
     if not value:
         if scale_of(value) > SCALE_MAX:
-            raise Overflow
+            raise NumberOutOfRange(TOO_LARGE)
         return abs(value) if value.is_signed() else value
     refuse_large(value)
     return value
 
 
 def refuse_large(value: Decimal) -> None:
-    """Raises `Overflow`, `TooManyDigits`."""
+    """Raises `NumberOutOfRange`, `TooManyDigits`."""
     if not value.is_finite():
         return
     scale = max(-exponent_of(value), 0)
     before = max(value.adjusted() + 1, 0)
     if before > WEIGHT_MAX or scale > SCALE_MAX:
-        raise Overflow
+        raise NumberOutOfRange(TOO_LARGE)
     if before + scale > DIGITS_MAX:
         raise TooManyDigits(TOO_MANY_DIGITS)
 
@@ -141,6 +136,7 @@ def cut(value: Decimal, scale: int) -> Decimal:
 
 # --- numeric(precision, scale)
 
+FIELD_OVERFLOW = "numeric field overflow"
 _SCALE_BITS = 0x7FF
 _SCALE_SIGN = 0x400
 
@@ -166,27 +162,20 @@ def modifier_named(given: Sequence[int]) -> int:
     return modifier_of(precision, scale)
 
 
-class DoesNotFit(ValueError):
-    """Too large for its precision; `detail` says the limit."""
-
-    def __init__(self, detail: str) -> None:
-        super().__init__("numeric field overflow")
-        self.detail = detail
-
-
 def fitted(modifier: int, value: Decimal) -> Decimal:
-    """The number as numeric(precision, scale) takes it. Raises `DoesNotFit`."""
+    """The number as numeric(precision, scale) takes it. Raises `NumberOutOfRange`; its `detail` says the limit."""
     precision, scale = precision_and_scale(modifier)
     field = f"A field with precision {precision}, scale {scale}"
     if value.is_nan():
         return value
     if value.is_infinite():
-        raise DoesNotFit(f"{field} cannot hold an infinite value.")
+        raise NumberOutOfRange(FIELD_OVERFLOW, detail=f"{field} cannot hold an infinite value.")
     room = precision - scale
     is_far = value and value.adjusted() > room  # more than a rounding too large: not worth the digits
     rounded = value if is_far else with_scale(value, scale)
     if rounded and rounded.adjusted() >= room:
-        raise DoesNotFit(f"{field} must round to an absolute value less than {f'10^{room}' if room else 1}.")
+        limit = f"10^{room}" if room else "1"
+        raise NumberOutOfRange(FIELD_OVERFLOW, detail=f"{field} must round to an absolute value less than {limit}.")
     return rounded
 
 
@@ -205,10 +194,6 @@ SCALE_BYTES = _SCALE.size
 _INVERSE = bytes(255 - byte for byte in range(256))
 _TWO_ZEROS = 0x11
 _PAIRS = {_TWO_ZEROS + 16 * tens + ones: bytes((tens, ones)) for tens in range(10) for ones in range(10)}
-
-
-class Malformed(ValueError):
-    """Not the key of a number."""
 
 
 def key_of(value: Decimal) -> bytes:

@@ -4,6 +4,7 @@ rounds halves away from zero: timestamp(0) of 1999-12-31 23:59:59.5 is 23:59:59,
 import datetime as dt
 import re
 
+from catalog.values.errors import Malformed
 from catalog.values.intervals import DAY, clock_text
 
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -13,10 +14,6 @@ MIDDLE_YEAR = 2000
 MIDDLE, END = 946_684_800_000_000, 253_402_300_800_000_000
 """Microseconds since 1970 of the moment from which PostgreSQL counts, and of the first one behind the year 9999."""
 _ISO = re.compile(r"\s*(\d\d?):(\d\d)(?::(\d\d)(\.\d{0,6})?)?\s*", re.ASCII)
-
-
-class Malformed(ValueError):
-    """Not a time of day."""
 
 
 def micros_of(value: dt.timedelta) -> int:

@@ -17,9 +17,16 @@ from enum import Enum
 from typing import Any
 
 from catalog.values import arrays, bytea, documents, floats, numerics, times
-from catalog.values.interval_texts import FieldOverflow as IntervalOverflow
-from catalog.values.interval_texts import NoInterval, read_interval
-from catalog.values.intervals import Interval, OutOfRange
+from catalog.values.errors import (
+    BadValue,
+    DatetimeOutOfRange,
+    InvalidDatetime,
+    InvalidText,
+    NumberOutOfRange,
+    TooLong,
+)
+from catalog.values.interval_texts import read_interval
+from catalog.values.intervals import Interval
 from catalog.values.intervals import text_of as interval_text
 from catalog.values.times import SECOND_DIGITS_MAX
 
@@ -150,69 +157,6 @@ MOMENTS = {
 """The types that may have a precision, and how PostgreSQL calls them then."""
 
 
-class BadValue(ValueError):
-    """Not a value of its type, with PostgreSQL's `sqlstate`."""
-
-    sqlstate = "22000"
-    detail: str | None = None
-
-
-class InvalidText(BadValue):
-    sqlstate = "22P02"
-
-
-class InvalidHex(BadValue):
-    sqlstate = "22023"
-
-
-class InvalidDatetime(BadValue):
-    sqlstate = "22007"
-
-
-class NumberOutOfRange(BadValue):
-    sqlstate = "22003"
-
-
-class DatetimeOutOfRange(BadValue):
-    sqlstate = "22008"
-
-
-class IntervalOutOfRange(BadValue):
-    sqlstate = "22015"
-
-
-class BadCharacter(BadValue):
-    sqlstate = "22021"
-
-
-class TooLong(BadValue):
-    sqlstate = "22001"
-
-
-class TooManyDigits(BadValue):
-    sqlstate = "54000"
-
-
-class BadDocument(BadValue):
-    def __init__(self, error: documents.NotADocument) -> None:
-        super().__init__(str(error))
-        self.sqlstate, self.detail = error.sqlstate, error.detail or None
-
-
-class BadArray(BadValue):
-    def __init__(self, error: arrays.NotAnArray) -> None:
-        super().__init__(str(error))
-        self.sqlstate, self.detail = error.sqlstate, error.detail
-
-
-class FieldOverflow(NumberOutOfRange):
-    """Too large for numeric(precision, scale); `detail` says the limit."""
-
-    def __init__(self, message: str, detail: str) -> None:
-        super().__init__(message)
-        self.detail = detail
-
-
 def parse_text(sql_type: SqlType, text: str) -> Value:
     """The value of `text`. Raises a `BadValue` that names type and text."""
     return _PARSERS[sql_type](sql_type, text)
@@ -264,6 +208,7 @@ def _parse_boolean(sql_type: SqlType, text: str) -> bool:
     raise _invalid(sql_type, text)
 
 
+BAD_CHARACTER = "22021"
 _INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*", re.ASCII)
 DIGITS_MAX = 1000
 
@@ -296,12 +241,7 @@ def _number(sql_type: SqlType, text: str, read: Callable[[str], float | None]) -
 
 
 def _parse_numeric(sql_type: SqlType, text: str) -> Decimal:
-    try:
-        value = numerics.read(text)
-    except numerics.Overflow:
-        raise NumberOutOfRange("value overflows numeric format") from None
-    except numerics.TooManyDigits as error:
-        raise TooManyDigits(str(error)) from None
+    value = numerics.read(text)
     if value is None:
         raise _invalid(sql_type, text)
     return value
@@ -309,7 +249,7 @@ def _parse_numeric(sql_type: SqlType, text: str) -> Decimal:
 
 def _parse_string(_: SqlType, text: str) -> str:
     if "\x00" in text:
-        raise BadCharacter('invalid byte sequence for encoding "UTF8": 0x00')
+        raise BadValue('invalid byte sequence for encoding "UTF8": 0x00', BAD_CHARACTER)
     return text
 
 
@@ -319,30 +259,12 @@ def _parse_char(sql_type: SqlType, text: str) -> str:
 
 def _parse_array(sql_type: SqlType, text: str) -> tuple[Any, ...]:
     element = _ELEMENTS[sql_type]
-    try:
-        words = arrays.words_of(text)
-    except arrays.NotAnArray as error:
-        raise BadArray(error) from None
-    return tuple(None if word is None else parse_text(element, word) for word in words)
+    return tuple(None if word is None else parse_text(element, word) for word in arrays.words_of(text))
 
 
 def _parse_json(_: SqlType, text: str) -> str:
-    try:
-        documents.check(text)
-    except documents.NotADocument as error:
-        raise BadDocument(error) from None
+    documents.check(text)
     return text
-
-
-def _parse_jsonb(_: SqlType, text: str) -> documents.Jsonb:
-    try:
-        return documents.canonical(text)
-    except documents.NotADocument as error:
-        raise BadDocument(error) from None
-    except numerics.Overflow:
-        raise NumberOutOfRange("value overflows numeric format") from None
-    except numerics.TooManyDigits as error:
-        raise TooManyDigits(str(error)) from None
 
 
 def limit_of(sql_type: SqlType, length: int | None = None) -> int:
@@ -356,16 +278,13 @@ def type_of_bytes(length: int) -> SqlType:
 
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
     """The value as a column of this length takes it: blanks are cut, numerics and times rounded. Raises `TooLong`,
-    `NumberOutOfRange`, `FieldOverflow` and `DatetimeOutOfRange`."""
+    `NumberOutOfRange` and `DatetimeOutOfRange`."""
     if length is None:
         return value
     if isinstance(value, tuple):
         return tuple(fitted(_ELEMENTS[sql_type], length, item) for item in value)
     if isinstance(value, Decimal):
-        try:
-            return numerics.fitted(length, value)
-        except numerics.DoesNotFit as error:
-            raise FieldOverflow(str(error), error.detail) from None
+        return numerics.fitted(length, value)
     if isinstance(value, dt.datetime | dt.timedelta):
         try:
             return times.rounded(value, length)
@@ -496,15 +415,6 @@ def _parse_uuid(sql_type: SqlType, text: str) -> uuid.UUID:
         raise _invalid(sql_type, text) from None
 
 
-def _parse_bytea(sql_type: SqlType, text: str) -> bytes:
-    try:
-        return bytea.read(_parse_string(sql_type, text))
-    except bytea.NoHex as error:
-        raise InvalidHex(str(error)) from None
-    except bytea.NoEscape:
-        raise InvalidText(f"invalid input syntax for type {sql_type.value}") from None
-
-
 def _parse_time(sql_type: SqlType, text: str) -> dt.timedelta:
     value = times.read(text)
     if value is not None:
@@ -512,18 +422,6 @@ def _parse_time(sql_type: SqlType, text: str) -> dt.timedelta:
     if times.has_form(text):
         raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"')
     raise InvalidDatetime(f'invalid input syntax for type {sql_type.value}: "{text}" (use HH:MM:SS)')
-
-
-def parse_interval(text: str, last: str = "second") -> Interval:
-    """The interval of a text; `last` is the unit of a last number without one."""
-    try:
-        return read_interval(text, last)
-    except NoInterval:
-        raise InvalidDatetime(f'invalid input syntax for type interval: "{text}"') from None
-    except IntervalOverflow:
-        raise IntervalOutOfRange(f'interval field value out of range: "{text}"') from None
-    except OutOfRange as error:
-        raise DatetimeOutOfRange(str(error)) from None
 
 
 _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
@@ -542,9 +440,9 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.TIMESTAMPTZ: _parse_timestamptz,
     SqlType.UUID: _parse_uuid,
     SqlType.JSON: _parse_json,
-    SqlType.JSONB: _parse_jsonb,
-    SqlType.BYTEA: _parse_bytea,
+    SqlType.JSONB: lambda _, text: documents.canonical(text),
+    SqlType.BYTEA: lambda sql_type, text: bytea.read(_parse_string(sql_type, text)),
     SqlType.TIME: _parse_time,
-    SqlType.INTERVAL: lambda _, text: parse_interval(text),
+    SqlType.INTERVAL: lambda _, text: read_interval(text),
     **dict.fromkeys(ARRAYS, _parse_array),
 }

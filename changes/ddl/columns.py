@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from catalog.values.arrays import OF_ARRAYS
+from catalog.values.errors import BadValue
 from catalog.values.numerics import modifier_named
 from catalog.values.types import (
     ARRAY_OF,
@@ -16,7 +17,6 @@ from catalog.values.types import (
     MOMENTS,
     TEXTS,
     WHOLE,
-    BadValue,
     SqlType,
     Value,
     fitted,
@@ -306,6 +306,7 @@ def read_default(sql_type: SqlType, node: Node, source: Source, name: str, lengt
         return None
     try:
         taken = fitted(sql_type, length, value)
+        assert taken is not None, value
         return constant(sql_type, taken if sql_type is SqlType.NUMERIC else value)
     except BadValue as error:
         raise DdlError(error.sqlstate, str(error), position=source.where(_start_of(node))) from error

@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass, field
 
 from catalog.values.date_fields import fields_of
+from catalog.values.errors import BadValue, DatetimeOutOfRange, InvalidDatetime
 from catalog.values.times import LAST
-from catalog.values.types import BadValue, DatetimeOutOfRange, InvalidDatetime, SqlType
+from catalog.values.types import SqlType
 from expressions.dates.zones import UTC, TimeStyle, UnknownZone, Zone, to_local, to_utc, zone_named
 
+UNKNOWN_ZONE, OFFSET_OUT_OF_RANGE = "22023", "22009"
 CHARS_MAX = 150
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LONG_MONTHS = (
@@ -50,14 +52,6 @@ _JULIAN_OF_YEAR_1 = 1_721_426
 
 class NeedsNow(Exception):
     """The text says now, today or the like, and no time was given."""
-
-
-class UnknownTimeZone(BadValue):
-    sqlstate = "22023"
-
-
-class OffsetOutOfRange(BadValue):
-    sqlstate = "22009"
 
 
 def read(sql_type: SqlType, text: str, style: TimeStyle, now: dt.datetime | None) -> dt.date | dt.datetime:
@@ -208,7 +202,7 @@ class Reader:
             sign, hours, minutes, seconds = run_sign, run[:2], run[2:4], run[4:]
         h, m, s = int(hours), int(minutes or 0), int(seconds or 0)
         if h > 15 or m > 59 or s > 59:
-            raise OffsetOutOfRange(f'time zone displacement out of range: "{self.text}"')
+            raise BadValue(f'time zone displacement out of range: "{self.text}"', OFFSET_OUT_OF_RANGE)
         east = dt.timedelta(hours=h, minutes=m, seconds=s) * (-1 if sign == "-" else 1)
         self._set_zone(Zone(value, dt.timezone(east) if east else dt.UTC))
 
@@ -387,7 +381,7 @@ class Reader:
         return DatetimeOutOfRange(f'date/time field value out of range: "{self.text}"')
 
     def _no_zone(self, value: str) -> BadValue:
-        return UnknownTimeZone(f'time zone "{value}" not recognized')
+        return BadValue(f'time zone "{value}" not recognized', UNKNOWN_ZONE)
 
 
 NAMES = {

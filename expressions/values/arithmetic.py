@@ -10,17 +10,8 @@ from functools import partial
 from typing import Any
 
 from catalog.values import floats
-from catalog.values.types import (
-    DOCUMENTS,
-    MOMENTS,
-    TEXTS,
-    BadValue,
-    InvalidDatetime,
-    SqlType,
-    fitted,
-    parse_text,
-    to_text,
-)
+from catalog.values.errors import BadValue, InvalidDatetime
+from catalog.values.types import DOCUMENTS, MOMENTS, TEXTS, SqlType, fitted, parse_text, to_text
 from expressions.dates.reading import NeedsNow, read, read_time
 from expressions.dates.zones import PLAIN
 from expressions.errors import (

@@ -14,8 +14,9 @@ from functools import wraps
 from typing import Any
 
 from catalog.values import floats, numerics
+from catalog.values.errors import BadValue, TooManyDigits
 from catalog.values.numerics import CONTEXT, DIGITS_MAX, NAN, SCALE_MAX, ZERO, scale_of
-from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
+from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
 from expressions.limits import look_at
 
 DIGITS_OF_WORD = 4
@@ -31,10 +32,6 @@ DIGITS_AT_ONCE = 4
 Number = Callable[..., Any]
 
 
-def overflow() -> SqlError:
-    return SqlError(NUMBER_OUT_OF_RANGE, "value overflows numeric format")
-
-
 def checked(compute: Number) -> Number:
     """The function, with the refusals of a number that is too large as SQL's."""
 
@@ -45,10 +42,8 @@ def checked(compute: Number) -> Number:
                 look_at(DIGITS_AT_ONCE * numerics.digits_of(arg))
         try:
             return compute(*args)
-        except numerics.Overflow:
-            raise overflow() from None
-        except numerics.TooManyDigits as error:
-            raise SqlError(PROGRAM_LIMIT, str(error)) from None
+        except BadValue as error:
+            raise SqlError(error.sqlstate, str(error)) from None
 
     return called
 
@@ -68,7 +63,7 @@ def multiply(a: Decimal, b: Decimal) -> Decimal:
     product = CONTEXT.multiply(a, b)
     if product.is_finite() and scale_of(product) > SCALE_MAX:
         if product.adjusted() > DIGITS_MAX:
-            raise numerics.TooManyDigits(numerics.TOO_MANY_DIGITS)
+            raise TooManyDigits(numerics.TOO_MANY_DIGITS)
         return numerics.with_scale(product, SCALE_MAX)
     return numerics.plain(product)
 
@@ -121,7 +116,7 @@ def divide(a: Decimal, b: Decimal) -> Decimal:
 def _rounded_quotient(a: Decimal, b: Decimal, scale: int) -> Decimal:
     look_at(scale)
     if a.adjusted() - b.adjusted() + scale > 2 * DIGITS_MAX:
-        raise numerics.TooManyDigits(numerics.TOO_MANY_DIGITS)
+        raise TooManyDigits(numerics.TOO_MANY_DIGITS)
     whole, rest = CONTEXT.divmod(CONTEXT.scaleb(a.copy_abs(), scale), b.copy_abs())
     if CONTEXT.add(rest, rest) >= b.copy_abs():
         whole = CONTEXT.add(whole, 1)

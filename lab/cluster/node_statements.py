@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import Index, NodeId, State, TableId
 from catalog.text.sentence import Sentence
-from catalog.values.types import BadValue
+from catalog.values.errors import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
 from lab.cluster.lines import version_of, words_of

@@ -6,7 +6,8 @@ from itertools import islice, product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.values.types import ARRAYS, BadValue, SqlType, Value, parse_text
+from catalog.values.errors import BadValue
+from catalog.values.types import ARRAYS, SqlType, Value, parse_text
 from expressions.errors import SqlError
 from expressions.rows import columns_of, is_local, value_of
 from lab.scripts.text import value_text

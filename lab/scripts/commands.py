@@ -15,7 +15,7 @@ from itertools import groupby
 from catalog.descriptor import UnknownElement
 from catalog.elements import NodeId, TableId
 from catalog.text.sentence import Sentence
-from catalog.values.types import BadValue
+from catalog.values.errors import BadValue
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.model import Element, StepKind

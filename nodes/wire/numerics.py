@@ -7,7 +7,6 @@ import struct
 from decimal import Decimal
 
 from catalog.values import numerics
-from catalog.values.types import NumberOutOfRange, TooManyDigits
 
 HEAD = struct.Struct("!HhHH")
 NEGATIVE = 0x4000
@@ -48,12 +47,6 @@ def numeric_of(data: bytes) -> Decimal:
         return WORDS[sign]
     digits = bytes(int(figure) for word in words for figure in f"{word:04d}")
     exponent = (weight - count + 1) * WORD
-    try:
-        value = Decimal((SIGNS[sign], tuple(digits), exponent))
-        first = Decimal((0, (1,), max(value.adjusted(), 0)))
-        numerics.refuse_large(first)
-        return numerics.cut(value, scale)
-    except numerics.Overflow:
-        raise NumberOutOfRange("value overflows numeric format") from None
-    except numerics.TooManyDigits as error:
-        raise TooManyDigits(str(error)) from None
+    value = Decimal((SIGNS[sign], tuple(digits), exponent))
+    numerics.refuse_large(Decimal((0, (1,), max(value.adjusted(), 0))))
+    return numerics.cut(value, scale)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catalog.values.arrays import ELEMENTS_MAX, OF_ARRAYS, OF_ONE_DIMENSION
-from catalog.values.intervals import Interval, OutOfRange, checked
-from catalog.values.times import Malformed, of_micros
-from catalog.values.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
+from catalog.values.errors import BadValue, DatetimeOutOfRange, Malformed
+from catalog.values.intervals import Interval, checked
+from catalog.values.times import of_micros
+from catalog.values.types import SqlType, parse_text
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -121,10 +122,7 @@ def _uuid(data: bytes) -> uuid.UUID:
 
 def _interval(data: bytes) -> Interval:
     micros, days, months = _unpacked(INTERVAL_PARTS, data)
-    try:
-        return checked(months, days, micros)
-    except OutOfRange as error:
-        raise DatetimeOutOfRange(str(error)) from None
+    return checked(months, days, micros)
 
 
 def _time(data: bytes) -> dt.timedelta:

@@ -14,20 +14,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
 from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
+from catalog.values.errors import BadValue
 from catalog.values.intervals import DAY
 from catalog.values.times import END, MIDDLE, unit_of
-from catalog.values.types import (
-    DOCUMENTS,
-    MOMENTS,
-    TEXTS,
-    WHOLE,
-    BadValue,
-    SqlType,
-    fitted,
-    limit_of,
-    parse_text,
-    type_of_bytes,
-)
+from catalog.values.types import DOCUMENTS, MOMENTS, TEXTS, WHOLE, SqlType, fitted, limit_of, parse_text, type_of_bytes
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of, listed

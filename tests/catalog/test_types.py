@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.values.documents import canonical
+from catalog.values.errors import BadValue
 from catalog.values.intervals import DAY, INFINITE, Interval
 from catalog.values.numerics import plain
 from catalog.values.times import of_micros
-from catalog.values.types import BadValue, SqlType, parse_text, to_text
+from catalog.values.types import SqlType, parse_text, to_text
 
 
 @pytest.mark.parametrize(

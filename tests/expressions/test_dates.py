@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.values.types import BadValue, SqlType, to_text
+from catalog.values.errors import BadValue
+from catalog.values.types import SqlType, to_text
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import Column, ColumnId
-from catalog.values.types import BadValue, SqlType, parse_text
+from catalog.values.errors import BadValue
+from catalog.values.types import SqlType, parse_text
 from spark_tasks.load import file_batches
 from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of, in_chunks
 from spark_tasks.load.file_rows import PLAIN, CannotLoad, _parse

@@ -10,7 +10,8 @@ from itertools import product
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
 from catalog.text.sql_names import quoted
-from catalog.values.types import FLOATING, INT_LIMITS, MOMENTS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
+from catalog.values.errors import BadValue
+from catalog.values.types import FLOATING, INT_LIMITS, MOMENTS, TEXTS, SqlType, fitted, holds_as_stored
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError

@@ -11,7 +11,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
 from catalog.text.sentence import Sentence
 from catalog.text.similar import perhaps
-from catalog.values.types import BadValue, fitted
+from catalog.values.errors import BadValue
+from catalog.values.types import fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.columns import constant, read_default

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from catalog.elements import Column, ColumnId
-from catalog.values.types import BadValue
+from catalog.values.errors import BadValue
 from expressions.dates.zones import TimeStyle
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import BPCHAR, Type

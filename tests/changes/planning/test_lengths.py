@@ -7,7 +7,8 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.values.types import LENGTHS, TEXTS, SqlType, TooLong, fitted, holds_as_stored
+from catalog.values.errors import TooLong
+from catalog.values.types import LENGTHS, TEXTS, SqlType, fitted, holds_as_stored
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.pages.writers import refusals

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.values.types import NumberOutOfRange, SqlType, fitted, holds_as_stored
+from catalog.values.errors import NumberOutOfRange
+from catalog.values.types import SqlType, fitted, holds_as_stored
 from changes.ddl.errors import DdlError
 from changes.pages.writers import refusals
 from changes.plan.model import StepKind, describe

@@ -5,7 +5,8 @@ import datetime as dt
 import random
 from pathlib import Path
 
-from catalog.values.types import BadValue, SqlType, to_text
+from catalog.values.errors import BadValue
+from catalog.values.types import SqlType, to_text
 from expressions.dates.reading import read
 from expressions.dates.zones import TimeStyle, moment_text, time_style, to_utc
 from tests.nodes.conftest import Cluster

@@ -18,7 +18,8 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.values.types import BadValue, SqlType
+from catalog.values.errors import BadValue
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.browser.row import Layout, Slot, Stored, entry_keys, key_of, key_texts, read_row, row_shown
 from storage.browser.segments import key_segments

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from catalog.elements import Column, ColumnId
 from catalog.values import numerics
+from catalog.values.errors import BadValue
 from catalog.values.intervals import Interval
 from catalog.values.times import of_micros
-from catalog.values.types import INT_LIMITS, LENGTHS, MOMENTS, BadValue, SqlType, Value, fitted, to_text
+from catalog.values.types import INT_LIMITS, LENGTHS, MOMENTS, SqlType, Value, fitted, to_text
 from storage.encoding import decode, encode_value
 from tests.catalog.test_types import VALUES
 
