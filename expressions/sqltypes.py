@@ -68,27 +68,13 @@ NO_MODIFIER, HEAD = -1, 4
 OID = Type("oid", 26, 4, "N")
 NAME = Type("name", 19, 64, "S")
 
-_ARRAY_OIDS = {
-    BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
-    VARCHAR: 1015,
-    DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951,
-    JSON: 199, JSONB: 3807,
-    BYTEA: 1001, TIME: 1183, INTERVAL: 1187,
-}  # fmt: skip
 ARRAY_OF = {
-    of: Type(f"{of}[]", oid, -1, "A", sql_type=of.sql_type and types.ARRAY_OF.get(of.sql_type), element=of)
-    for of, oid in _ARRAY_OIDS.items()
+    OF_SQL_TYPE[of]: Type(f"{OF_SQL_TYPE[of]}[]", array.oid, array.typlen, "A", sql_type=array, element=OF_SQL_TYPE[of])
+    for of, array in types.ARRAY_OF.items()
 }
 OF_SQL_TYPE |= {array.sql_type: array for array in ARRAY_OF.values() if array.sql_type is not None}
 
-_NAMES = {
-    "bool": BOOL, "boolean": BOOL, "int2": INT2, "smallint": INT2, "int4": INT4, "int": INT4, "integer": INT4,
-    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "numeric": NUMERIC,
-    "text": TEXT,
-    "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID,
-    "bytea": BYTEA, "time": TIME, "json": JSON, "jsonb": JSONB,
-}  # fmt: skip
+_NAMES = {of.typname: named for of, named in OF_SQL_TYPE.items() if of and not of.element} | {"name": NAME, "oid": OID}
 
 _REFUSED = {
     "timetz": "time with time zone: use time, or timestamptz",

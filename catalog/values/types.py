@@ -88,6 +88,11 @@ class SqlType(Enum):
         return _WIRE[self][1]
 
     @property
+    def typname(self) -> str:
+        """The name within pg_catalog."""
+        return _TYPNAMES.get(self, self.value)
+
+    @property
     def element(self) -> "SqlType | None":
         return _ELEMENTS.get(self)
 
@@ -130,6 +135,15 @@ _WIRE = {
     SqlType.BYTEA_ARRAY: (1001, -1),
     SqlType.TIME_ARRAY: (1183, -1),
     SqlType.INTERVAL_ARRAY: (1187, -1),
+}
+
+_TYPNAMES = {
+    SqlType.BOOLEAN: "bool",
+    SqlType.SMALLINT: "int2",
+    SqlType.INTEGER: "int4",
+    SqlType.BIGINT: "int8",
+    SqlType.REAL: "float4",
+    SqlType.DOUBLE: "float8",
 }
 
 ARRAY_OF = {of: array for of in SqlType for array in SqlType if array.value == f"{of.value}[]"}

@@ -9,10 +9,8 @@ from typing import Any
 
 from catalog.values.arrays import OF_ARRAYS
 from catalog.values.errors import BadValue
-from catalog.values.numerics import modifier_named
 from catalog.values.types import (
     ARRAY_OF,
-    LENGTH_MAX,
     LENGTHS,
     MOMENTS,
     TEXTS,
@@ -37,7 +35,7 @@ from changes.ddl.placing import placed
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import has_one_value, typed_default
-from expressions.analysis.tree import is_of_all_digits, numbers_of
+from expressions.analysis.tree import is_of_all_digits, length_of_name, numbers_of
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context, evaluate
 
@@ -46,28 +44,7 @@ Node = Any
 OF_DEFERRAL = ("CONSTR_ATTR_DEFERRABLE", "CONSTR_ATTR_NOT_DEFERRABLE", "CONSTR_ATTR_DEFERRED", "CONSTR_ATTR_IMMEDIATE")
 """The items that the grammar makes of DEFERRABLE and INITIALLY behind a column, after the constraint."""
 
-TYPES = {
-    "bool": SqlType.BOOLEAN,
-    "int2": SqlType.SMALLINT,
-    "int4": SqlType.INTEGER,
-    "int8": SqlType.BIGINT,
-    "float4": SqlType.REAL,
-    "float8": SqlType.DOUBLE,
-    "numeric": SqlType.NUMERIC,
-    "text": SqlType.TEXT,
-    "varchar": SqlType.VARCHAR,
-    "bpchar": SqlType.CHAR,
-    "date": SqlType.DATE,
-    "timestamp": SqlType.TIMESTAMP,
-    "timestamptz": SqlType.TIMESTAMPTZ,
-    "uuid": SqlType.UUID,
-    "json": SqlType.JSON,
-    "jsonb": SqlType.JSONB,
-    "bytea": SqlType.BYTEA,
-    "time": SqlType.TIME,
-    "interval": SqlType.INTERVAL,
-}
-
+TYPES = {of.typname: of for of in SqlType if not of.element}
 SERIALS = {
     "smallserial": SqlType.SMALLINT,
     "serial2": SqlType.SMALLINT,
@@ -158,44 +135,16 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
 
 
 def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
-    """Length of a varchar or char, precision and scale of a numeric (`numerics.modifier_of`), digits of a time. Raises
-    `DdlError` for an invalid one, and for a char without one."""
+    """The `Column.length` of a type. Raises `DdlError` for an invalid one, and for a char without one."""
     position = source.where(node.location)
-    sql_type = sql_type.element or sql_type
-    if sql_type is SqlType.NUMERIC or sql_type in MOMENTS:
-        return _read_modifier(node, sql_type, source)
-    if sql_type not in LENGTHS:
-        return None
-    if not node.typmods:
-        if sql_type is SqlType.CHAR:
-            raise unsupported("type bpchar without a length", position=position, hint="Use text.")
-        return None
-    given = node.typmods[0].a_const
-    shown = "char" if sql_type is SqlType.CHAR else "varchar"
-    if len(node.typmods) > 1 or given.WhichOneof("val") != "ival":
-        raise DdlError("22023", f"invalid length for type {shown}", position=position)
-    length = int(given.ival.ival)
-    if not 1 <= length <= LENGTH_MAX:
-        limit = "must be at least 1" if length < 1 else f"cannot exceed {LENGTH_MAX}"
-        raise DdlError("22023", f"length for type {shown} {limit}", position=position)
-    return length
-
-
-def _read_modifier(node: Node, sql_type: SqlType, source: Source) -> int | None:
-    if not node.typmods:
-        return None
-    position = source.where(node.location)
+    if sql_type is SqlType.CHAR and not node.typmods:
+        raise unsupported("type bpchar without a length", position=position, hint="Use text.")
     with placed("", otherwise=position):
-        given = numbers_of(node)
-    try:
-        if sql_type is SqlType.NUMERIC:
-            return modifier_named(given)
-        digits, warning = precision_named(sql_type, given)
-    except ValueError as error:
-        raise DdlError("22023", str(error), position=position) from None
-    if warning is not None:
-        source.warnings.append(warning)
-    return digits
+        length = length_of_name(node)
+        if node.typmods and (sql_type.element or sql_type) in MOMENTS:
+            _, warning = precision_named(sql_type.element or sql_type, numbers_of(node))
+            source.warnings += [] if warning is None else [warning]
+    return length
 
 
 def _written(name: str) -> str:

@@ -77,8 +77,10 @@ def length_of_name(node: Node) -> int | None:
             raise SqlError("22023", str(error), node.location) from None
     if name not in ("varchar", "bpchar") or not len(node.typmods) or (name == "bpchar" and len(node.array_bounds)):
         return None
-    length = int(node.typmods[0].a_const.ival.ival)
     shown = "varchar" if name == "varchar" else "char"
+    if len(node.typmods) > 1 or node.typmods[0].a_const.WhichOneof("val") != "ival":
+        raise SqlError("22023", f"invalid length for type {shown}", node.location)
+    length = int(node.typmods[0].a_const.ival.ival)
     if length < 1:
         raise SqlError("22023", f"length for type {shown} must be at least 1", node.location)
     if length > LENGTH_MAX:

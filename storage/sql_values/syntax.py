@@ -3,15 +3,6 @@
 from catalog.values import numerics
 from catalog.values.types import LENGTHS, MOMENTS, SqlType
 
-_NAMES = {
-    SqlType.BOOLEAN: "bool",
-    SqlType.SMALLINT: "int2",
-    SqlType.INTEGER: "int4",
-    SqlType.BIGINT: "int8",
-    SqlType.REAL: "float4",
-    SqlType.DOUBLE: "float8",
-}
-"""Names within pg_catalog of those types whose names in SQL are of its grammar."""
 _MODIFIED = {SqlType.NUMERIC, *LENGTHS, *MOMENTS}
 """Types whose length is a modifier."""
 
@@ -31,7 +22,7 @@ def typed(expression: str, sql_type: SqlType, length: int | None = None) -> str:
     if length is not None and name in _MODIFIED:
         numbers = numerics.precision_and_scale(length) if name is SqlType.NUMERIC else (length,)
         modifier = f"({','.join(map(str, numbers))})"
-    return cast(expression, f"{_NAMES.get(name, name.value)}{modifier}{array}")
+    return cast(expression, f"{name.typname}{modifier}{array}")
 
 
 def constant(data: bytes) -> str:
