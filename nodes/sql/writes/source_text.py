@@ -65,7 +65,7 @@ class Reading:
             error.offset = start + whole.origin(error.offset) if error.offset >= 0 else -1
             raise
         if place.sets:
-            raise unsupported("set_config in a statement that writes")
+            raise unsupported("set_config in a statement that writes", hint="set it first, by itself")
         refusals = {whole.origin(at): refusal for at, refusal in found.refusals.items()}
         named = frozenset(node.number for node in query.of_kinds("ParamRef"))
         placed = replace(place, origin=whole.origin, columns=found.columns, refusals=refusals, parameters=named)

@@ -305,6 +305,15 @@ def test_a_setting_is_set_where_a_row_is_found(cluster: Cluster, people: str) ->
         assert connection.execute("SHOW application_name").fetchone() == ("found",)
 
 
+@pytest.mark.parametrize("condition", ["id = 1", "id + 0 = 1"], ids=["by key", "by a scan"])
+def test_a_statement_that_writes_sets_nothing(cluster: Cluster, own_people: str, condition: str) -> None:
+    with cluster.connect() as connection:
+        for call in ("set_config('application_name', 'written', false)", "nextval('numbers')::text"):
+            with pytest.raises(psycopg.errors.FeatureNotSupported):
+                connection.execute(f"UPDATE {own_people} SET name = {call} WHERE {condition}")
+        assert connection.execute("SHOW application_name").fetchone() != ("written",)
+
+
 def test_a_query_of_no_table_begins_no_snapshot_of_its_block(cluster: Cluster, own_people: str) -> None:
     with cluster.connect() as connection, cluster.connect() as other, connection.transaction():
         [(began, _)] = connection.execute("SELECT now(), upper('x')").fetchall()

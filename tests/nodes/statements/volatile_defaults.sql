@@ -26,3 +26,8 @@ EXECUTE one(101);
 EXECUTE one(102);
 EXECUTE one(103);
 SELECT count(*), count(DISTINCT id), count(DISTINCT t) FROM tokens WHERE n > 100;
+UPDATE tokens SET id = '00000000-0000-4000-8000-000000000001' WHERE n = 101;
+UPDATE tokens SET r = random(), at = clock_timestamp(), h = gen_random_uuid()::text WHERE id = '00000000-0000-4000-8000-000000000001' RETURNING r >= 0 AND r < 1, at > now() - interval '1 minute', length(h);
+UPDATE tokens SET r = random() + 1, d = floor(random() * 10)::int, m = clock_timestamp() AT TIME ZONE 'utc' WHERE n IN (101, 102) RETURNING r >= 1 AND r < 2, d BETWEEN 0 AND 9, m IS NULL;
+UPDATE tokens SET r = random() WHERE id = '00000000-0000-4000-8000-000000000001' AND random() < 0;
+DELETE FROM tokens WHERE id = '00000000-0000-4000-8000-000000000001' AND random() >= 0;
