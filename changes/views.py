@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -125,9 +125,9 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse:
     """Shows the effect; performs it on POST. 409 with the reason when refused."""
-    found = services.Change.objects.filter(pk=change_id).first()
-    if found is None or intervention not in ACTS:
-        raise Http404(f"there is no change {change_id}, or nothing called {intervention}")
+    found = get_object_or_404(Change, pk=change_id)
+    if intervention not in ACTS:
+        raise Http404(f"there is nothing called {intervention}")
     who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
         refusal = interventions.why_not_whose(found.who, who, may_steer_all=may_steer_all)
@@ -175,9 +175,7 @@ def incident(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpResponse:
     """Shows the plan; approves or rejects on POST. 409 when refused."""
-    found = services.Change.objects.filter(pk=change_id).first()
-    if found is None:
-        raise Http404(f"there is no change {change_id}")
+    found = get_object_or_404(Change, pk=change_id)
     who, why = request.user.get_username(), request.POST.get("why", "")
     refusal, is_missing = interventions.why_no_decision(selectors.standing_of(found), owner=found.who, who=who), False
     if request.method == "POST":
@@ -201,9 +199,7 @@ def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpRe
 @require_http_methods(["GET", "POST"])
 def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
     """Asks for rows per second; sets them on POST. 409 when refused."""
-    found = services.Change.objects.filter(pk=change_id).first()
-    if found is None:
-        raise Http404(f"there is no change {change_id}")
+    found = get_object_or_404(Change, pk=change_id)
     who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
         refusal = interventions.why_not_whose(found.who, who, may_steer_all=may_steer_all)
@@ -233,9 +229,7 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def retry(request: HttpRequest, change_id: int) -> HttpResponse:
     """Shows the change and its failure; submits again on POST. 409 when refused."""
-    found = services.Change.objects.filter(pk=change_id).first()
-    if found is None:
-        raise Http404(f"there is no change {change_id}")
+    found = get_object_or_404(Change, pk=change_id)
     refusal, status, others = selectors.why_not_retried(found), 409, []
     if request.method == "POST":
         names_now = request.POST.get("names") == "now"
@@ -257,7 +251,7 @@ def retry(request: HttpRequest, change_id: int) -> HttpResponse:
     return render(request, "change_retry.html", context, status=200 if refusal is None and not is_unasked else status)
 
 
-def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
+def _before_throttling(request: HttpRequest, found: Change, refusal: str | None) -> HttpResponse:
     run = selectors.writing_run(selectors.runs_of(found.pk))
     refusal = refusal or interventions.why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
     shown = change_page.view(selectors.change_snapshot(found.pk), [])
@@ -283,9 +277,7 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
     return render(request, "change_throttle.html", context, status=200 if refusal is None else 409)
 
 
-def _before_acting(
-    request: HttpRequest, found: services.Change, intervention: str, refusal: str | None
-) -> HttpResponse:
+def _before_acting(request: HttpRequest, found: Change, intervention: str, refusal: str | None) -> HttpResponse:
     standing = selectors.standing_of(found)
     refusal = refusal or interventions.why_not(interventions.Intervention(intervention), standing)
     steps = (
