@@ -47,6 +47,13 @@ class Job(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def seconds(self) -> float:
+        """From the first attempt to the end."""
+        if self.started_at is None or self.ended_at is None:
+            return 0.0
+        return float((self.ended_at - self.started_at).total_seconds())
+
 
 class ReorgRun(Job):
     """A reorganisation, unique by change, kind and version. `violations` are the first of each kind, each with its

@@ -116,7 +116,7 @@ def status_of(run: ReorgRun) -> RunStatus:
         rows_per_s=pulse.rows_per_s,
         is_stalled=is_running and pulse.is_stalled,
         eta_s=eta_s(left=left, rows_per_s=pulse.rows_per_s) if is_running else None,
-        seconds=_seconds(run),
+        seconds=run.seconds,
         error=run.error,
         violations=run.violations,
         attempt=run.attempt,
@@ -125,12 +125,6 @@ def status_of(run: ReorgRun) -> RunStatus:
         ranges_done=ranges.done,
         ranges_total=ranges.total,
     )
-
-
-def _seconds(run: ReorgRun) -> float:
-    if run.started_at is None or run.ended_at is None:
-        return 0.0
-    return float((run.ended_at - run.started_at).total_seconds())
 
 
 def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "") -> None:

@@ -5,12 +5,9 @@ from typing import Any
 from django.conf import settings
 
 from catalog.database import database_dsn
-from catalog.models import Table
-from catalog.services import append_event
-from catalog.story import CLUSTER, table_stream
 from spark_tasks.checks.audit import NothingToAudit, Report, audit_table
 from spark_tasks.jobs.heartbeat import Heartbeat
-from spark_tasks.jobs.lifecycle import Lifecycle, Values
+from spark_tasks.jobs.lifecycle import Lifecycle, Values, append_event_of
 from spark_tasks.models import AuditJob, RunState
 
 BEAT = "UPDATE spark_tasks_auditjob SET heartbeat_at = clock_timestamp() WHERE id = %s AND attempt = %s"
@@ -44,15 +41,11 @@ def _announce_end(job: AuditJob) -> None:
     elif ended.violations_total:
         _append_event("audit found violations", job, rows=ended.rows, violations=ended.violations_total)
     else:
-        assert ended.started_at is not None
-        assert ended.ended_at is not None
-        seconds = (ended.ended_at - ended.started_at).total_seconds()
-        _append_event("audit finished", job, rows=ended.rows, seconds=seconds)
+        _append_event("audit finished", job, rows=ended.rows, seconds=ended.seconds)
 
 
 def _append_event(kind: str, job: AuditJob, **about: Any) -> None:
-    table = Table.objects.filter(pk=job.table_id).values_list("name", flat=True).first() or str(job.table_id)
-    append_event(kind, table, {"table": table, "audit": job.pk} | about, [CLUSTER, table_stream(job.table_id)])
+    append_event_of(job, kind, {"audit": job.pk} | about)
 
 
 AUDITS = Lifecycle(

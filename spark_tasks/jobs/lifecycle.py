@@ -16,7 +16,9 @@ from typing import Any, Generic, TypeVar
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
-from catalog.services import OutOfTime, control_transaction
+from catalog.models import Table
+from catalog.services import OutOfTime, append_event, control_transaction
+from catalog.story import CLUSTER, table_stream
 from catalog.text.mistakes import in_words
 from spark_tasks.models import Job, RunState
 
@@ -40,6 +42,12 @@ class WasClosed(Exception):
 
 class WasPaused(Exception):
     """The job is to wait; starting it again continues."""
+
+
+def append_event_of(job: Any, kind: str, about: dict[str, Any]) -> None:
+    """One event of a job about a table."""
+    table = Table.objects.filter(pk=job.table_id).values_list("name", flat=True).first() or str(job.table_id)
+    append_event(kind, table, {"table": table} | about, [CLUSTER, table_stream(job.table_id)])
 
 
 J = TypeVar("J", bound=Job)

@@ -9,11 +9,8 @@ from django.db.models import Sum
 from django.db.models.functions import Greatest
 
 from catalog.database import database_dsn
-from catalog.models import Table
-from catalog.services import append_event
-from catalog.story import CLUSTER, table_stream
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
-from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
+from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values, append_event_of
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import NotLeasable
 from spark_tasks.load.spark_load import load_file
@@ -66,12 +63,9 @@ def _announce_end(job: LoadJob) -> None:
     LoadJob.objects.filter(pk=job.pk).update(rows_done=Greatest("rows_done", _rows_done(job)))
     ended = LoadJob.objects.get(pk=job.pk)
     if ended.state == RunState.DONE:
-        assert ended.started_at is not None
-        assert ended.ended_at is not None
-        seconds = (ended.ended_at - ended.started_at).total_seconds()
-        rate = ended.rows_done / seconds if seconds else 0
+        rate = ended.rows_done / ended.seconds if ended.seconds else 0
         shown = round(rate) if rate >= 10 else round(rate, 1)
-        _append_event("load finished", job, rows=ended.rows_done, seconds=seconds, per_s=shown)
+        _append_event("load finished", job, rows=ended.rows_done, seconds=ended.seconds, per_s=shown)
     else:
         _append_event("load failed", job, rows=ended.rows_done, error=ended.error)
     with connection.cursor() as cursor:
@@ -79,9 +73,7 @@ def _announce_end(job: LoadJob) -> None:
 
 
 def _append_event(kind: str, job: LoadJob, **about: Any) -> None:
-    table = Table.objects.filter(pk=job.table_id).values_list("name", flat=True).first() or str(job.table_id)
-    payload = {"table": table, "file": Path(job.path).name, "load": job.pk} | about
-    append_event(kind, table, payload, [CLUSTER, table_stream(job.table_id)])
+    append_event_of(job, kind, {"file": Path(job.path).name, "load": job.pk} | about)
 
 
 LOADS = Lifecycle(
