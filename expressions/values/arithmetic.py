@@ -11,9 +11,8 @@ from typing import Any
 
 from catalog.values import floats
 from catalog.values.errors import BadValue, InvalidDatetime
-from catalog.values.types import DOCUMENTS, MOMENTS, TEXTS, SqlType, fitted, parse_text, to_text
-from expressions.dates.reading import NeedsNow, read, read_time
-from expressions.dates.zones import PLAIN
+from catalog.values.types import DOCUMENTS, TEXTS, SqlType, fitted, to_text
+from expressions.dates.reading import NeedsNow
 from expressions.errors import (
     DIVISION_BY_ZERO,
     NUMBER_OUT_OF_RANGE,
@@ -34,6 +33,7 @@ from expressions.sqltypes import (
     INTEGERS,
     NAME,
     NUMERIC,
+    OF_SQL_TYPE,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -41,6 +41,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
+from expressions.typed import parse_value
 from expressions.values import numerics
 
 Compute = Callable[..., Any]
@@ -307,22 +308,11 @@ def text_to(of: SqlType) -> Compute:
     def parsed(text: str) -> Any:
         look(text)
         try:
-            return parse_text(of, text)
-        except BadValue as bad:
-            if of in MOMENTS or of is SqlType.DATE:
-                return _date_in_words(of, text)
-            raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
+            return parse_value(OF_SQL_TYPE[of], text)
+        except NeedsNow:
+            raise SqlError(InvalidDatetime.sqlstate, f'"{text}" is another time in each transaction') from None
 
     return parsed
-
-
-def _date_in_words(of: SqlType, text: str) -> Any:
-    try:
-        return read_time(text, PLAIN, None) if of is SqlType.TIME else read(of, text, PLAIN, None)
-    except BadValue as bad:
-        raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
-    except NeedsNow:
-        raise SqlError(InvalidDatetime.sqlstate, f'"{text}" is another time in each transaction') from None
 
 
 def fit_of(of: SqlType, length: int | None, *, is_explicit: bool = False) -> Compute | None:

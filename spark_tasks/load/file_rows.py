@@ -2,7 +2,7 @@
 one gets its value in existing rows, constraints are checked from write-only on. Arrow parses values where it reads what
 PostgreSQL reads; others are parsed one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -116,10 +116,14 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
 def _refuse_beyond(column: Column, length: int, values: pa.Array, first: int) -> None:
     limit = limit_of(column.type, length)
     is_beyond = pc.fill_null(pc.or_(pc.less(values, -limit), pc.greater_equal(values, limit)), False)
-    if pc.any(is_beyond).as_py():
-        place = is_beyond.index(True).as_py()
-        why = f"{values[place]} is out of range for type {type_of_bytes(length).value}"
-        raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {why}")
+    _refuse(column, is_beyond, first, lambda at: f"{values[at]} is out of range for type {type_of_bytes(length).value}")
+
+
+def _refuse(column: Column, is_wrong: pa.Array, first: int, why: Callable[[int], str]) -> None:
+    """Raises `CannotLoad` for the first wrong value."""
+    if pc.any(is_wrong).as_py():
+        place = is_wrong.index(True).as_py()
+        raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {why(place)}")
 
 
 def _read(column: Column, given: pa.Array, first: int) -> pa.Array:
@@ -175,10 +179,7 @@ def _in_lists(items: Sequence[Any], counts: Sequence[int | None]) -> Iterator[tu
 
 def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:
     is_wrong = pc.or_(pc.less(micros, 0), pc.greater(micros, DAY))
-    if pc.any(is_wrong).as_py():
-        place = is_wrong.index(True).as_py()
-        number = number_in_file(first, place)
-        raise CannotLoad(f"row {number}: column {column.name}: {micros[place]} microseconds are no time of day")
+    _refuse(column, is_wrong, first, lambda at: f"{micros[at]} microseconds are no time of day")
     return micros
 
 
@@ -213,21 +214,14 @@ def _value(column: Column, text: str | None, number: int) -> Any:
 
 def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
     has_nul = pc.fill_null(pc.match_substring(texts, "\x00"), False)
-    if pc.any(has_nul).as_py():
-        number = number_in_file(first, has_nul.index(True).as_py())
-        raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
+    _refuse(column, has_nul, first, lambda _: "a text may not contain the character 0x00")
     return texts
 
 
 def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
     if column.length is None or not pc.any(pc.greater(pc.utf8_length(texts), column.length)).as_py():
         return texts
-    values = []
-    for place, text in enumerate(texts.to_pylist()):
-        try:
-            values.append(fitted(column.type, column.length, text))
-        except BadValue as bad:
-            raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {bad}") from None
+    values = [_value(column, text, number_in_file(first, n)) for n, text in enumerate(texts.to_pylist())]
     return pa.array(values, pa.string())
 
 
@@ -238,9 +232,7 @@ def _rounded(column: Column, digits: int, values: pa.Array, first: int) -> pa.Ar
     away = pc.multiply(pc.divide(pc.add(pc.abs(since), unit // 2), unit), unit)
     micros = pc.add(pc.multiply(pc.sign(since), away), middle)
     is_beyond = pc.fill_null(pc.greater_equal(micros, END), False)
-    if pc.any(is_beyond).as_py():
-        number = number_in_file(first, is_beyond.index(True).as_py())
-        raise CannotLoad(f"row {number}: column {column.name}: timestamp out of range")
+    _refuse(column, is_beyond, first, lambda _: "timestamp out of range")
     return micros.cast(values.type)
 
 
