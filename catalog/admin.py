@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import display_for_field
-from django.db.models import JSONField, Model, QuerySet
+from django.db.models import JSONField, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
@@ -22,13 +22,6 @@ from catalog.templatetags.look import story_kind
 JSON_CHARS_MAX = 300
 CHOSEN_MAX = 200
 """The page that asks says of each what follows, and sends each back as a field: Django takes at most 1,000."""
-
-
-def call(model: type[Model], one: Any, many: Any, **fields: Any) -> None:
-    """Translates names of a model and its fields for these pages alone, without migrations."""
-    model._meta.verbose_name, model._meta.verbose_name_plural = one, many
-    for name, words in fields.items():
-        model._meta.get_field(name).verbose_name = words
 
 
 FACET = re.compile(r" \(\d+\)$")
@@ -128,41 +121,6 @@ class ActingAdmin(ReadOnlyAdmin):
             "media": self.media,
         }
         return TemplateResponse(request, "admin/act_confirmation.html", context)
-
-
-call(
-    Table,
-    gettext_lazy("table"),
-    gettext_lazy("tables"),
-    id=gettext_lazy("number"),
-    name=gettext_lazy("name"),
-    version=gettext_lazy("version"),
-    state=gettext_lazy("state"),
-    created_at=gettext_lazy("created"),
-    sandbox_of=gettext_lazy("sandbox of"),
-)
-call(
-    Descriptor,
-    gettext_lazy("descriptor"),
-    gettext_lazy("descriptors"),
-    table=gettext_lazy("table"),
-    version=gettext_lazy("version"),
-    body=gettext_lazy("content"),
-    schema_hash=gettext_lazy("schema hash"),
-    sharding_hash=gettext_lazy("sharding hash"),
-    modified_at=gettext_lazy("published"),
-)
-call(
-    StoryEvent,
-    gettext_lazy("story event"),
-    gettext_lazy("story events"),
-    stream=gettext_lazy("stream"),
-    seq=gettext_lazy("number"),
-    kind=gettext_lazy("kind"),
-    subject=gettext_lazy("subject"),
-    payload=gettext_lazy("content"),
-    at=gettext_lazy("time"),
-)
 
 
 @admin.register(Table)

@@ -1,6 +1,7 @@
 """Tables of the catalog: tables, versions, the story."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Table(models.Model):
@@ -11,16 +12,18 @@ class Table(models.Model):
         LIVE = "live"
         DROPPED = "dropped"
 
-    id = models.IntegerField(primary_key=True)
-    name = models.TextField()
-    version = models.IntegerField(default=0)
-    state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
-    created_at = models.DateTimeField(auto_now_add=True)
-    sandbox_of = models.TextField(null=True)
+    id = models.IntegerField(_("number"), primary_key=True)
+    name = models.TextField(_("name"))
+    version = models.IntegerField(_("version"), default=0)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.RESERVED)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    sandbox_of = models.TextField(_("sandbox of"), null=True)
     """The sandbox that the table belongs to, where alone the lab may break rules; None: an ordinary table. It never
     changes, and no foreign key touches the table: the database ensures both (`migrations/sandbox.sql`)."""
 
     class Meta:
+        verbose_name = _("table")
+        verbose_name_plural = _("tables")
         db_table = "catalog_table"
         constraints = [
             models.UniqueConstraint(
@@ -35,14 +38,16 @@ class Table(models.Model):
 class Descriptor(models.Model):
     """One immutable version of a table; `body` is `catalog.descriptor.Descriptor.to_json()`."""
 
-    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="descriptors")
-    version = models.IntegerField()
-    body = models.JSONField()
-    schema_hash = models.CharField(max_length=16)
-    sharding_hash = models.CharField(max_length=16)
-    modified_at = models.DateTimeField(auto_now_add=True)
+    table = models.ForeignKey(Table, verbose_name=_("table"), on_delete=models.PROTECT, related_name="descriptors")
+    version = models.IntegerField(_("version"))
+    body = models.JSONField(_("content"))
+    schema_hash = models.CharField(_("schema hash"), max_length=16)
+    sharding_hash = models.CharField(_("sharding hash"), max_length=16)
+    modified_at = models.DateTimeField(_("published"), auto_now_add=True)
 
     class Meta:
+        verbose_name = _("descriptor")
+        verbose_name_plural = _("descriptors")
         db_table = "catalog_descriptor"
         constraints = [models.UniqueConstraint(fields=["table", "version"], name="one descriptor for each version")]
         ordering = ["table_id", "version"]
@@ -84,14 +89,16 @@ class Stream(models.Model):
 class StoryEvent(models.Model):
     """Event `seq` of a stream (`catalog.story`)."""
 
-    stream = models.TextField()
-    seq = models.BigIntegerField()
-    kind = models.TextField()
-    subject = models.TextField()
-    payload = models.JSONField(default=dict)
-    at = models.DateTimeField()
+    stream = models.TextField(_("stream"))
+    seq = models.BigIntegerField(_("number"))
+    kind = models.TextField(_("kind"))
+    subject = models.TextField(_("subject"))
+    payload = models.JSONField(_("content"), default=dict)
+    at = models.DateTimeField(_("time"))
 
     class Meta:
+        verbose_name = _("story event")
+        verbose_name_plural = _("story events")
         db_table = "catalog_storyevent"
         constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="a stream numbers its events once")]
         indexes = [

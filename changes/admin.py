@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from catalog.admin import ActingAdmin, ReadOnlyAdmin, call, filtered_in_words
+from catalog.admin import ActingAdmin, ReadOnlyAdmin, filtered_in_words
 from catalog.templatetags.look import outcome_word
 from changes import selectors, services
 from changes.models import Change, Delivery, Destination, SchemaChangeLease, Step
@@ -32,69 +32,6 @@ KINDS = {
     "purge": pgettext_lazy("step", "purge"),
 }
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
-
-call(
-    Change,
-    gettext_lazy("change"),
-    gettext_lazy("changes"),
-    table_id=gettext_lazy("number of the table"),
-    table_ids=gettext_lazy("numbers of the tables"),
-    table_name=gettext_lazy("table"),
-    statement=gettext_lazy("statement"),
-    names=gettext_lazy("names"),
-    plan=gettext_lazy("plan"),
-    direction=gettext_lazy("direction"),
-    status=gettext_lazy("status"),
-    step=gettext_lazy("step"),
-    executor_state=gettext_lazy("state of the executor"),
-    error=gettext_lazy("error"),
-    who=gettext_lazy("submitted by"),
-    wishes=gettext_lazy("pending requests"),
-    created_at=gettext_lazy("submitted"),
-    started_at=gettext_lazy("began"),
-    ended_at=gettext_lazy("ended"),
-    place=gettext_lazy("place in the queue"),
-)
-call(
-    Step,
-    gettext_lazy("step"),
-    gettext_lazy("steps"),
-    change=gettext_lazy("change"),
-    road=gettext_lazy("direction"),
-    number=gettext_lazy("number"),
-    kind=gettext_lazy("kind"),
-    version=gettext_lazy("version"),
-    started_at=gettext_lazy("began"),
-    ended_at=gettext_lazy("ended"),
-    waited_for=gettext_lazy("waited for"),
-    waited_s=gettext_lazy("seconds waited"),
-    tries=gettext_lazy("tries"),
-)
-call(
-    SchemaChangeLease,
-    gettext_lazy("schema change lease"),
-    gettext_lazy("schema change leases"),
-    table_id=gettext_lazy("number of the table"),
-    holder=gettext_lazy("holder"),
-    token=gettext_lazy("token"),
-    expires_at=gettext_lazy("expires"),
-)
-call(
-    Delivery,
-    gettext_lazy("delivery"),
-    gettext_lazy("deliveries"),
-    id=gettext_lazy("number"),
-    destination=gettext_lazy("destination of notifications"),
-    about=gettext_lazy("subject"),
-    message=gettext_lazy("message"),
-    state=gettext_lazy("state"),
-    tries=gettext_lazy("tries"),
-    answer=gettext_lazy("answer"),
-    created_at=gettext_lazy("created"),
-    due_at=gettext_lazy("due"),
-    asked_until=gettext_lazy("asked until"),
-    ended_at=gettext_lazy("ended"),
-)
 
 
 def direction_word(direction: str) -> str:

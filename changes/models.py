@@ -39,25 +39,27 @@ class Change(models.Model):
     requests in order, which a publish looks at under the row's lock (X6): {"wish": "cancel", "who": ..}. `place` is the
     place in the queue after an approval, from the sequence of the ids, which are the places of other changes."""
 
-    table_id = models.IntegerField()
-    table_ids = ArrayField(models.IntegerField())
-    table_name = models.TextField()
-    statement = models.TextField()
-    names = models.JSONField(default=dict)
-    plan = models.JSONField()
-    direction = models.CharField(max_length=16, default="forward")
-    status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
-    step = models.IntegerField(default=0)
-    executor_state = models.JSONField(null=True)
-    error = models.JSONField(null=True)
-    who = models.TextField()
-    wishes = models.JSONField(default=list)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-    place = models.BigIntegerField(null=True)
+    table_id = models.IntegerField(_("number of the table"))
+    table_ids = ArrayField(models.IntegerField(), verbose_name=_("numbers of the tables"))
+    table_name = models.TextField(_("table"))
+    statement = models.TextField(_("statement"))
+    names = models.JSONField(_("names"), default=dict)
+    plan = models.JSONField(_("plan"))
+    direction = models.CharField(_("direction"), max_length=16, default="forward")
+    status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.QUEUED)
+    step = models.IntegerField(_("step"), default=0)
+    executor_state = models.JSONField(_("state of the executor"), null=True)
+    error = models.JSONField(_("error"), null=True)
+    who = models.TextField(_("submitted by"))
+    wishes = models.JSONField(_("pending requests"), default=list)
+    created_at = models.DateTimeField(_("submitted"), auto_now_add=True)
+    started_at = models.DateTimeField(_("began"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    place = models.BigIntegerField(_("place in the queue"), null=True)
 
     class Meta:
+        verbose_name = _("change")
+        verbose_name_plural = _("changes")
         indexes = [GinIndex(fields=["table_ids"], name="changes_of_a_table")]
         permissions = [
             ("steer_any_change", "Can pause, resume and cancel changes of others"),
@@ -108,19 +110,21 @@ class Approval(models.Model):
 class Step(models.Model):
     """A step that has begun. `number` counts in its direction."""
 
-    change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="steps")
-    road = models.CharField(max_length=16, default="forward")
-    number = models.IntegerField()
-    kind = models.CharField(max_length=32)
-    version = models.IntegerField(null=True)
-    started_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True)
-    waited_for = models.JSONField(default=list)
-    waited_s = models.FloatField(default=0)
-    tries = models.IntegerField(default=1, db_default=1)
+    change = models.ForeignKey(Change, verbose_name=_("change"), on_delete=models.CASCADE, related_name="steps")
+    road = models.CharField(_("direction"), max_length=16, default="forward")
+    number = models.IntegerField(_("number"))
+    kind = models.CharField(_("kind"), max_length=32)
+    version = models.IntegerField(_("version"), null=True)
+    started_at = models.DateTimeField(_("began"))
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    waited_for = models.JSONField(_("waited for"), default=list)
+    waited_s = models.FloatField(_("seconds waited"), default=0)
+    tries = models.IntegerField(_("tries"), default=1, db_default=1)
     """Once, again after each failure, and by each worker that took the change over."""
 
     class Meta:
+        verbose_name = _("step")
+        verbose_name_plural = _("steps")
         ordering = ["-road", "number"]  # forward, then back
         constraints = [
             models.UniqueConstraint(fields=["change", "road", "number"], name="a_road_numbers_its_steps_once")
@@ -145,10 +149,14 @@ class Claim(models.Model):
 class SchemaChangeLease(models.Model):
     """X2: `holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
 
-    table_id = models.IntegerField(primary_key=True)
-    holder = models.TextField()
-    token = models.BigIntegerField()
-    expires_at = models.DateTimeField()
+    table_id = models.IntegerField(_("number of the table"), primary_key=True)
+    holder = models.TextField(_("holder"))
+    token = models.BigIntegerField(_("token"))
+    expires_at = models.DateTimeField(_("expires"))
+
+    class Meta:
+        verbose_name = _("schema change lease")
+        verbose_name_plural = _("schema change leases")
 
     def __str__(self) -> str:
         shown = {"table": self.table_id, "holder": self.holder, "token": self.token}
@@ -254,18 +262,20 @@ class Delivery(models.Model):
         DELIVERED = "delivered", _("delivered")
         GIVEN_UP = "given_up", _("given up")
 
-    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    destination = models.ForeignKey(Destination, on_delete=models.CASCADE, related_name="deliveries")
-    about = models.CharField(max_length=120)
-    message = models.JSONField()
-    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
-    tries = models.PositiveSmallIntegerField(default=0)
-    answer = models.TextField(default="", blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    due_at = models.DateTimeField()
-    asked_until = models.DateTimeField(null=True)
+    id = models.UUIDField(_("number"), primary_key=True, default=uuid4, editable=False)
+    destination = models.ForeignKey(
+        Destination, verbose_name=_("destination of notifications"), on_delete=models.CASCADE, related_name="deliveries"
+    )
+    about = models.CharField(_("subject"), max_length=120)
+    message = models.JSONField(_("message"))
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.PENDING)
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0)
+    answer = models.TextField(_("answer"), default="", blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    due_at = models.DateTimeField(_("due"))
+    asked_until = models.DateTimeField(_("asked until"), null=True)
     """Until then a message that asks a worker to send it may be on its way."""
-    ended_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
 
     class Meta:
         verbose_name = _("delivery")

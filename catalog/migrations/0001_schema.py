@@ -41,14 +41,16 @@ class Migration(migrations.Migration):
             name="StoryEvent",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("stream", models.TextField()),
-                ("seq", models.BigIntegerField()),
-                ("kind", models.TextField()),
-                ("subject", models.TextField()),
-                ("payload", models.JSONField(default=dict)),
-                ("at", models.DateTimeField()),
+                ("stream", models.TextField(verbose_name="stream")),
+                ("seq", models.BigIntegerField(verbose_name="number")),
+                ("kind", models.TextField(verbose_name="kind")),
+                ("subject", models.TextField(verbose_name="subject")),
+                ("payload", models.JSONField(default=dict, verbose_name="content")),
+                ("at", models.DateTimeField(verbose_name="time")),
             ],
             options={
+                "verbose_name": "story event",
+                "verbose_name_plural": "story events",
                 "db_table": "catalog_storyevent",
                 "ordering": ["stream", "seq"],
                 "indexes": [
@@ -68,21 +70,24 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Table",
             fields=[
-                ("id", models.IntegerField(primary_key=True, serialize=False)),
-                ("name", models.TextField()),
-                ("version", models.IntegerField(default=0)),
+                ("id", models.IntegerField(primary_key=True, serialize=False, verbose_name="number")),
+                ("name", models.TextField(verbose_name="name")),
+                ("version", models.IntegerField(default=0, verbose_name="version")),
                 (
                     "state",
                     models.CharField(
                         choices=[("reserved", "Reserved"), ("live", "Live"), ("dropped", "Dropped")],
                         default="reserved",
                         max_length=10,
+                        verbose_name="state",
                     ),
                 ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("sandbox_of", models.TextField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
+                ("sandbox_of", models.TextField(null=True, verbose_name="sandbox of")),
             ],
             options={
+                "verbose_name": "table",
+                "verbose_name_plural": "tables",
                 "db_table": "catalog_table",
                 "constraints": [
                     models.UniqueConstraint(
@@ -97,19 +102,24 @@ class Migration(migrations.Migration):
             name="Descriptor",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("version", models.IntegerField()),
-                ("body", models.JSONField()),
-                ("schema_hash", models.CharField(max_length=16)),
-                ("sharding_hash", models.CharField(max_length=16)),
-                ("modified_at", models.DateTimeField(auto_now_add=True)),
+                ("version", models.IntegerField(verbose_name="version")),
+                ("body", models.JSONField(verbose_name="content")),
+                ("schema_hash", models.CharField(max_length=16, verbose_name="schema hash")),
+                ("sharding_hash", models.CharField(max_length=16, verbose_name="sharding hash")),
+                ("modified_at", models.DateTimeField(auto_now_add=True, verbose_name="published")),
                 (
                     "table",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="descriptors", to="catalog.table"
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="descriptors",
+                        to="catalog.table",
+                        verbose_name="table",
                     ),
                 ),
             ],
             options={
+                "verbose_name": "descriptor",
+                "verbose_name_plural": "descriptors",
                 "db_table": "catalog_descriptor",
                 "ordering": ["table_id", "version"],
                 "constraints": [

@@ -21,13 +21,18 @@ class Migration(migrations.Migration):
             name="Change",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("table_id", models.IntegerField()),
-                ("table_ids", django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None)),
-                ("table_name", models.TextField()),
-                ("statement", models.TextField()),
-                ("names", models.JSONField(default=dict)),
-                ("plan", models.JSONField()),
-                ("direction", models.CharField(default="forward", max_length=16)),
+                ("table_id", models.IntegerField(verbose_name="number of the table")),
+                (
+                    "table_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(), size=None, verbose_name="numbers of the tables"
+                    ),
+                ),
+                ("table_name", models.TextField(verbose_name="table")),
+                ("statement", models.TextField(verbose_name="statement")),
+                ("names", models.JSONField(default=dict, verbose_name="names")),
+                ("plan", models.JSONField(verbose_name="plan")),
+                ("direction", models.CharField(default="forward", max_length=16, verbose_name="direction")),
                 (
                     "status",
                     models.CharField(
@@ -44,19 +49,22 @@ class Migration(migrations.Migration):
                         ],
                         default="queued",
                         max_length=16,
+                        verbose_name="status",
                     ),
                 ),
-                ("step", models.IntegerField(default=0)),
-                ("executor_state", models.JSONField(null=True)),
-                ("error", models.JSONField(null=True)),
-                ("who", models.TextField()),
-                ("wishes", models.JSONField(default=list)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("started_at", models.DateTimeField(null=True)),
-                ("ended_at", models.DateTimeField(null=True)),
-                ("place", models.BigIntegerField(null=True)),
+                ("step", models.IntegerField(default=0, verbose_name="step")),
+                ("executor_state", models.JSONField(null=True, verbose_name="state of the executor")),
+                ("error", models.JSONField(null=True, verbose_name="error")),
+                ("who", models.TextField(verbose_name="submitted by")),
+                ("wishes", models.JSONField(default=list, verbose_name="pending requests")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="submitted")),
+                ("started_at", models.DateTimeField(null=True, verbose_name="began")),
+                ("ended_at", models.DateTimeField(null=True, verbose_name="ended")),
+                ("place", models.BigIntegerField(null=True, verbose_name="place in the queue")),
             ],
             options={
+                "verbose_name": "change",
+                "verbose_name_plural": "changes",
                 "permissions": [
                     ("steer_any_change", "Can pause, resume and cancel changes of others"),
                     ("approve_change", "Can approve and reject changes of others"),
@@ -72,23 +80,29 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Delivery",
             fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("about", models.CharField(max_length=120)),
-                ("message", models.JSONField()),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name="number"
+                    ),
+                ),
+                ("about", models.CharField(max_length=120, verbose_name="subject")),
+                ("message", models.JSONField(verbose_name="message")),
                 (
                     "state",
                     models.CharField(
                         choices=[("pending", "pending"), ("delivered", "delivered"), ("given_up", "given up")],
                         default="pending",
                         max_length=10,
+                        verbose_name="state",
                     ),
                 ),
-                ("tries", models.PositiveSmallIntegerField(default=0)),
-                ("answer", models.TextField(blank=True, default="")),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("due_at", models.DateTimeField()),
-                ("asked_until", models.DateTimeField(null=True)),
-                ("ended_at", models.DateTimeField(null=True)),
+                ("tries", models.PositiveSmallIntegerField(default=0, verbose_name="tries")),
+                ("answer", models.TextField(blank=True, default="", verbose_name="answer")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
+                ("due_at", models.DateTimeField(verbose_name="due")),
+                ("asked_until", models.DateTimeField(null=True, verbose_name="asked until")),
+                ("ended_at", models.DateTimeField(null=True, verbose_name="ended")),
             ],
             options={
                 "verbose_name": "delivery",
@@ -174,27 +188,33 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SchemaChangeLease",
             fields=[
-                ("table_id", models.IntegerField(primary_key=True, serialize=False)),
-                ("holder", models.TextField()),
-                ("token", models.BigIntegerField()),
-                ("expires_at", models.DateTimeField()),
+                (
+                    "table_id",
+                    models.IntegerField(primary_key=True, serialize=False, verbose_name="number of the table"),
+                ),
+                ("holder", models.TextField(verbose_name="holder")),
+                ("token", models.BigIntegerField(verbose_name="token")),
+                ("expires_at", models.DateTimeField(verbose_name="expires")),
             ],
+            options={"verbose_name": "schema change lease", "verbose_name_plural": "schema change leases"},
         ),
         migrations.CreateModel(
             name="Step",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("road", models.CharField(default="forward", max_length=16)),
-                ("number", models.IntegerField()),
-                ("kind", models.CharField(max_length=32)),
-                ("version", models.IntegerField(null=True)),
-                ("started_at", models.DateTimeField()),
-                ("ended_at", models.DateTimeField(null=True)),
-                ("waited_for", models.JSONField(default=list)),
-                ("waited_s", models.FloatField(default=0)),
-                ("tries", models.IntegerField(db_default=1, default=1)),
+                ("road", models.CharField(default="forward", max_length=16, verbose_name="direction")),
+                ("number", models.IntegerField(verbose_name="number")),
+                ("kind", models.CharField(max_length=32, verbose_name="kind")),
+                ("version", models.IntegerField(null=True, verbose_name="version")),
+                ("started_at", models.DateTimeField(verbose_name="began")),
+                ("ended_at", models.DateTimeField(null=True, verbose_name="ended")),
+                ("waited_for", models.JSONField(default=list, verbose_name="waited for")),
+                ("waited_s", models.FloatField(default=0, verbose_name="seconds waited")),
+                ("tries", models.IntegerField(db_default=1, default=1, verbose_name="tries")),
             ],
             options={
+                "verbose_name": "step",
+                "verbose_name_plural": "steps",
                 "ordering": ["-road", "number"],
             },
         ),
@@ -273,14 +293,20 @@ class Migration(migrations.Migration):
             model_name="delivery",
             name="destination",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="deliveries", to="changes.destination"
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="deliveries",
+                to="changes.destination",
+                verbose_name="destination of notifications",
             ),
         ),
         migrations.AddField(
             model_name="step",
             name="change",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="steps", to="changes.change"
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="steps",
+                to="changes.change",
+                verbose_name="change",
             ),
         ),
         migrations.AddConstraint(
