@@ -2,11 +2,14 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.anywhere.host import write_folder
+from tests.chromium import running_browser
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +20,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     host = tmp_path_factory.mktemp("host")
     write_folder(host)
     return host
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Ends with the file: the folder's other tests use Django's ORM."""
+    with running_browser() as running:
+        yield running

@@ -16,11 +16,8 @@ from rollouts.templates import BY_NAME
 from schemalab.anywhere.walk import wrong_fields
 from tests.anywhere.host import Served, memory_names
 from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
-from tests.product.browser.conftest import browser
 from tests.product.browser.learner import Learner, open_menu
 from tests.product.browser.people import violations
-
-__all__ = ["browser"]
 
 BOOKS = {book.folder: book for book in books()}
 

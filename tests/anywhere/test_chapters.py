@@ -14,10 +14,7 @@ from lab.exercises.shelf import Book, books
 from schemalab.anywhere.walk import FORM, fields, wrong_fields
 from tests.anywhere.host import Served
 from tests.anywhere.shell import ANSWER_MS_MAX, BOOT_MS_MAX, PHONE, InFrame, opened, site_of
-from tests.product.browser.conftest import browser
 from tests.product.browser.learner import Learner
-
-__all__ = ["browser"]
 
 CHAPTERS = [book for book in books() if book.chapter is not None]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mimetypes
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -17,12 +16,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.translation import override
-from playwright.sync_api import Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route
 
 from changes.pages.picture import Sessions, over_time_json
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
-from tests.chromium import CHROMIUM
+from tests.chromium import running_browser
 
 STATIC = Path(settings.BASE_DIR) / "static"
 HASH = re.compile(r"\.[0-9a-f]{12}(?=\.)")
@@ -140,8 +139,15 @@ def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = ()) -> 
 
 
 @contextmanager
-def opened(html: str, *, width: int = 1440, height: int = 900, theme: str = "light") -> Iterator[Page]:
-    """A browser that shows this page, with the static files of this tree."""
+def opened(html: str, **look: Any) -> Iterator[Page]:
+    """A browser for this page alone: beside it Django's ORM refuses to work, which most tests need before and after."""
+    with running_browser() as browser, shown(browser, html, **look) as page:
+        yield page
+
+
+@contextmanager
+def shown(browser: Browser, html: str, *, width: int = 1440, height: int = 900, theme: str = "light") -> Iterator[Page]:
+    """This page, with the static files of this tree."""
 
     def answer(route: Route) -> None:
         path = urlsplit(route.request.url).path
@@ -153,14 +159,11 @@ def opened(html: str, *, width: int = 1440, height: int = 900, theme: str = "lig
         else:
             route.fulfill(status=404, body="")
 
-    arguments = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
-        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
-        page.route("**/*", answer)
-        page.goto(ADDRESS)
-        yield page
-        browser.close()
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+    page.route("**/*", answer)
+    page.goto(ADDRESS)
+    yield page
+    page.close()
 
 
 def arrive(page: Page, *, language: str = "en", **of: Any) -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page
 
 from leases.staircase.facts import Facts, Mark, Use, Version, Walk, Work
-from tests.chromium import CHROMIUM, MISSING
+from tests.chromium import running_browser
 from tests.product.browser.people import violations
-from tests.web.drawn import opened, over_time
+from tests.web.drawn import over_time, shown
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=MISSING)
 NOON = 1_796_040_000.0
 MOVES = ({"element": "index", "name": "by_dest", "state": "delete-only", "filling": False},)
+
+Opened = Callable[..., AbstractContextManager[Page]]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Opened]:
+    """One browser for all of them, none of which asks the database."""
+    with running_browser() as browser:
+        yield partial(shown, browser)
 
 
 def version(number: int, at: float, phase: str = "public") -> Version:
@@ -47,7 +58,7 @@ def words(page: Page) -> str:
     return " ".join(page.locator("[data-lanes] text").all_text_contents())
 
 
-def test_a_wait_is_as_wide_as_it_is_long_and_says_who_and_why() -> None:
+def test_a_wait_is_as_wide_as_it_is_long_and_says_who_and_why(opened: Opened) -> None:
     with opened(over_time(window(), holder="report-17")) as page:
         [bracket] = page.locator("[data-lanes] .wait").all()
         assert bracket.get_attribute("aria-label") == "waited 11 s for n2: open transaction of report-17"
@@ -62,7 +73,7 @@ def test_a_wait_is_as_wide_as_it_is_long_and_says_who_and_why() -> None:
         assert violations(page) == []
 
 
-def test_the_longer_of_two_waits_beside_each_other_is_named() -> None:
+def test_the_longer_of_two_waits_beside_each_other_is_named(opened: Opened) -> None:
     versions = (
         version(7, -300, "absent"),
         version(8, 0, "delete-only"),
@@ -81,7 +92,7 @@ def test_the_longer_of_two_waits_beside_each_other_is_named() -> None:
         assert "waited 1 s for n2" not in words(page)
 
 
-def test_a_click_on_a_bracket_zooms_to_its_wait_and_escape_returns() -> None:
+def test_a_click_on_a_bracket_zooms_to_its_wait_and_escape_returns(opened: Opened) -> None:
     with opened(over_time(window(late=400.0))) as page:
         [before] = widths(page, ".hold")
         page.locator("[data-lanes] .wait").focus()
@@ -93,7 +104,7 @@ def test_a_click_on_a_bracket_zooms_to_its_wait_and_escape_returns() -> None:
         assert widths(page, ".hold") == [before]
 
 
-def test_only_what_is_idle_is_folded_and_a_wait_is_not() -> None:
+def test_only_what_is_idle_is_folded_and_a_wait_is_not(opened: Opened) -> None:
     with opened(over_time(window(late=400.0))) as page:
         assert page.locator("[data-lanes] .fold").count() == 1
         assert "6 min left out" in words(page)
@@ -101,7 +112,7 @@ def test_only_what_is_idle_is_folded_and_a_wait_is_not() -> None:
         assert page.locator("[data-lanes] .fold").count() == 0, "n3 did not answer all the while"
 
 
-def test_a_killed_node_and_a_revoked_lease_are_marked() -> None:
+def test_a_killed_node_and_a_revoked_lease_are_marked(opened: Opened) -> None:
     marks = (Mark(NOON - 3, "killed", "n2"), Mark(NOON + 13, "joined", "n2"), Mark(NOON + 5, "revoked", "n3", 1))
     with opened(over_time(window(marks=marks))) as page:
         assert "waited 11 s for n2: killed, its lease still counts" in words(page)
@@ -111,7 +122,7 @@ def test_a_killed_node_and_a_revoked_lease_are_marked() -> None:
         assert page.locator("[data-tip]").inner_text() == "lease revoked"
 
 
-def test_looking_back_draws_what_was_known_then() -> None:
+def test_looking_back_draws_what_was_known_then(opened: Opened) -> None:
     with opened(over_time(window())) as page:
         assert page.locator("[data-what='use n1 9']").count() == 1
         page.get_by_label("Look back").focus()
@@ -121,14 +132,14 @@ def test_looking_back_draws_what_was_known_then() -> None:
         assert "Change 41 begins." in page.locator("[data-stop]").inner_text()
 
 
-def test_on_a_phone_the_lanes_fit_and_the_wait_is_named() -> None:
+def test_on_a_phone_the_lanes_fit_and_the_wait_is_named(opened: Opened) -> None:
     with opened(over_time(window(), holder="report-17"), width=390, height=844, theme="dark") as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert "waited 11 s for n2" in words(page)
         assert violations(page) == []
 
 
-def test_on_a_projector_the_charts_fill_the_screen() -> None:
+def test_on_a_projector_the_charts_fill_the_screen(opened: Opened) -> None:
     with opened(over_time(window()), width=1920, height=1080) as page:
         [before] = page.eval_on_selector_all("[data-lanes] svg", "all => all.map((one) => one.clientHeight)")
         page.keyboard.press("p")

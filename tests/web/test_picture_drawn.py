@@ -11,11 +11,8 @@ from django.test import Client
 from playwright.sync_api import Page
 
 from catalog.models import Table
-from tests.chromium import CHROMIUM, MISSING
 from tests.product.browser.people import violations
 from tests.web.drawn import arrive, opened, scene
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=MISSING)
 
 
 @pytest.fixture

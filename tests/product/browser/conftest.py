@@ -1,28 +1,21 @@
-"""A real browser on the real cluster: Debian's chromium, driven by Playwright. Its synchronous interface keeps an event
-loop in the test's thread, in which Django's ORM refuses to work: ask the database through `cluster.database_url` and
-psycopg instead."""
+"""A real browser on the real cluster: Debian's chromium, driven by Playwright.
 
-import os
+Beside a running browser Django's ORM refuses to work (`tests.chromium`): ask the database through
+`cluster.database_url` and psycopg instead.
+"""
+
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from schemalab.polling import wait_for
-from tests.chromium import CHROMIUM, MISSING
+from tests.chromium import running_browser
 from tests.harness.cluster import ROOT, RunningCluster
 
-ARGUMENTS = (
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PAGE_S_MAX = 15
 NODE_S_MAX = 60.0
 LONG_LEASE_S = "120"
@@ -31,17 +24,10 @@ LONG_LEASE_S = "120"
 NewPage = Callable[..., Page]
 
 
-@pytest.fixture(
-    scope="module"
-)  # the event loop ends with it: tests that come after these need their thread for themselves
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(MISSING)
-    arguments = [*ARGUMENTS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
+    with running_browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
