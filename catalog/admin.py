@@ -75,8 +75,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 
 class ActingAdmin(ReadOnlyAdmin):
-    """Asks, runs a service for each chosen object, logs it, and shows refusals. `follows` describes the effect on
-    each."""
+    """Asks, runs a service for each chosen object, logs it, and shows refusals. `follows` describes the effects."""
 
     refusal: type[Exception] | tuple[type[Exception], ...]
     follows_template: str | None = None

@@ -136,8 +136,7 @@ class Step(models.Model):
 
 
 class Claim(models.Model):
-    """Change `change` moves `table_id`, and no other does (X1); set by triggers on the status
-    (`migrations/claims.sql`)."""
+    """Change `change` moves `table_id`, and no other does (X1); set by triggers (`migrations/claims.sql`)."""
 
     table_id = models.IntegerField(primary_key=True)
     change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="claims")
@@ -210,8 +209,7 @@ class Record(models.Model):
 
 
 class Destination(models.Model):
-    """A webhook or email addresses; operators choose them. A wait is too long after `wait_s`. Webhooks are signed with
-    `secret`."""
+    """A webhook (signed with `secret`) or email addresses; operators choose them. A wait is too long after `wait_s`."""
 
     class Kind(models.TextChoices):
         WEBHOOK = "webhook", _("webhook")

@@ -62,8 +62,7 @@ def renamed_by(renamer: Callable[[Plan, Json], Json]) -> None:
 
 
 def ask(plan: Plan) -> Proof:
-    """The proof of this plan, requested unless it was, or too many were lately. A plan that moves nothing needs
-    none."""
+    """The proof of this plan, requested unless it was, or too many were lately. Moving nothing needs none."""
     key, at = key_of(plan), now()
     if moves_nothing(plan):
         return Proof(key=key, plan=plan.to_json(), asked_at=at, answer={"verdict": NOTHING, "why": _(NOTHING_MOVES)})

@@ -59,8 +59,8 @@ def in_order(table_id: int | None = None) -> QuerySet[Change]:
 
 
 def waits_now(now_s: float) -> list[tuple[Step, float]]:
-    """The steps that wait for leases or sessions, each with its seconds. `now_s` is the database's clock. Pauses and
-    retries do not count."""
+    """The steps that wait for leases or sessions (not pauses and retries), with their seconds by the database's
+    clock."""
     waiting = Step.objects.filter(change__status=Status.WAITING, ended_at=None).select_related("change")
     since = [((step.change.executor_state or {}).get("waited_since"), step) for step in waiting.order_by("change_id")]
     return [(step, max(0.0, now_s - began)) for began, step in since if began is not None]

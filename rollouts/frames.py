@@ -50,7 +50,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`actor`: start, deploy, backfill, release or rollback. `deploy`: the one under way or next, from 1; `done`:
+    """`actor`: start, deploy, backfill, release or rollback. `deploy`: the current or next one, from 1; `done`:
     ended."""
 
     actor: str

@@ -56,8 +56,7 @@ class Job(models.Model):
 
 
 class ReorgRun(Job):
-    """A reorganisation, unique by change, kind and version. `violations` are the first of each kind, each with its
-    `total`."""
+    """A reorganisation, unique by change, kind and version. `violations`: the first of each kind, with its `total`."""
 
     change_id = models.BigIntegerField(_("change"))
     table_id = models.IntegerField(_("table"))

@@ -61,8 +61,8 @@ class RunStatus:
 
 
 def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mapping[str, Any]], version: int) -> int:
-    """The run of this step of a change, started now or before. Raises `NotReorganised`. Each of `elements` is {"kind",
-    "id", "name"}."""
+    """The run of this step of a change, started now or before; `elements`: {"kind", "id", "name"}. Raises
+    `NotReorganised`."""
     elements_of(elements)
     with control_transaction():
         run, _ = ReorgRun.objects.get_or_create(

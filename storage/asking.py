@@ -41,7 +41,7 @@ OF_ANY_LENGTH = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
     """The statement that computes an expression of type `returns` for many rows. $1, $2, .. are arrays of encoded
-    values of `columns_of(text)`; the answer is each value's bytes in order, NULL for a value that no column can
+    values of `columns_of(text)`; it answers with each value's bytes in order, NULL for a value that no column can
     have."""
     columns = [replace(descriptor.column(column_id), length=None) for column_id in sorted(columns_of(text))]
     names = [f"v{column.id}" for column in columns]

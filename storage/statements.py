@@ -171,7 +171,7 @@ def put_if_there_sql(storage: int, table_id: int) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def remove_if_there_sql(storage: int, table_id: int) -> str:
-    """Removes pairs of a row if it exists. Parameters: k of its existence pair, and those of `AMONG`. Answers as
+    """Removes pairs of a row if it exists. Parameters: k of its existence pair, `AMONG`'s. Answers as
     `put_if_there_sql`."""
     table = kv(storage, table_id)
     remove = f"{_DELETE.format(kv=table)} AND EXISTS (SELECT FROM there)"
@@ -213,8 +213,7 @@ def scan_sql(
     tombstones: bool = False,
     of_columns: Sequence[int] | None = None,
 ) -> str:
-    """A page of (key, value) in [low, high). Parameters: those of `page_sql`. The next begins at `next_low(last
-    key)`."""
+    """A page of (key, value) in [low, high). Parameters of `page_sql`. The next begins at `next_low(last key)`."""
     page = page_sql(storage, table_id, columns=columns, tombstones=tombstones, of_columns=of_columns)
     return page.replace("SELECT k, c, v", f"SELECT {key_sql(table_id)} AS key, v AS value", 1)
 

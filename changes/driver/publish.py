@@ -175,8 +175,7 @@ def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
 
 
 def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | None:
-    """None: no transaction can use an older version of these tables any more, and their fences are set. `versions` by
-    table id."""
+    """None: no transaction can use older versions of these tables (by id) any more, and their fences are set."""
     tables = sorted((TableId(table_id), version) for table_id, version in versions.items())
     for table_id, version in tables:
         # as the publisher does after its publish, which may have ended before that: without leases nodes that hear

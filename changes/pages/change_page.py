@@ -181,8 +181,8 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
 
 
 def _others(felt: Mapping[str, Any]) -> Json:
-    """The effect of a run on other statements. `kept_percent` is None for few statements; `slower_ms` is None when the
-    time before is unknown."""
+    """The effect of a run on other statements. `kept_percent`: None for few statements; `slower_ms`: None if
+    unknown."""
     verdict = Verdict.from_json({"works": 1.0, "why": Why.UNKNOWN, "before": None, "now": None} | dict(felt))
     found: Json = {"why": felt.get("why", "")}
     before, now = verdict.before, verdict.now

@@ -48,8 +48,7 @@ def failure(plan: Plan, violations: Sequence[Mapping[str, Any]], error: Mapping[
 
 def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) -> Json:
     """One broken rule: `heads` and `rows` are a table, `whys` its rows in words. `is_least`: `total` is a minimum.
-    `kind` is "cast" for values that another type lacks, "condition" for rows that a partial index cannot decide
-    about."""
+    `kind` is "cast" for values that another type lacks, "condition" for rows that a partial index cannot decide."""
     versions = [step.published for step in plan.publishes]
     named = sorted(violations[:ROWS_SHOWN], key=_by_key)
     offenders = [one["offender"] for one in named if one.get("offender")]

@@ -17,8 +17,8 @@ WORKS = ("fill", "verify", "delete")
 def rungs(
     steps: Sequence[Mapping[str, Any]], *, table_id: int = 0, leases: Iterable[Mapping[str, Any]] = ()
 ) -> list[Json]:
-    """The tiles of the ladder; none where no element moves. `steps` as of `step_json`. Of several tables nodes stand by
-    the version of `table_id`."""
+    """The tiles of the ladder; none where no element moves. `steps` as of `step_json`; nodes stand by `table_id`'s
+    versions."""
     publishes = [step for step in steps if step["transitions"]]
     if not publishes:
         return []

@@ -121,8 +121,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change and its steps. `base` is the table before it (None: new), `partners` the other tables before it
-    (L11)."""
+    """A change and its steps. `base` (None: new) and `partners` are its table and the other ones before it (L11)."""
 
     table_id: int
     table: str

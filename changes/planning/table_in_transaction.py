@@ -36,8 +36,8 @@ class OthersTakePart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """The transaction's tables after a statement, its own first. `computed` are expressions over the version before, by
-    column id."""
+    """The transaction's tables after a statement, its own first. `computed`: expressions over the version before, by
+    column."""
 
     tables: tuple[Descriptor, ...]
     computed: Mapping[ColumnId, str] = field(default_factory=dict)

@@ -52,8 +52,8 @@ def _calm_since(change: Change) -> float:
 
 
 def of_table(table_id: int) -> Facts | None:
-    """The window of a table's last changes; None when none has begun. A kept one is shown as kept, with what came after
-    it while statements run."""
+    """The window of a table's last changes, kept ones with what came after while statements run; None before the
+    first."""
     begun = Change.objects.filter(table_ids__contains=[table_id], started_at__isnull=False).order_by("-started_at")
     changes = list(begun[:CHANGES_SHOWN])
     if not changes:

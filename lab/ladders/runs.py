@@ -99,9 +99,8 @@ def _row(statement: Statement) -> tuple[object, ...]:
 
 
 def quiet(model: Model, plain: Plain) -> Steps:
-    """A plan over a table that has a row, from its start to its end, or to where it rolls back. At the first version
-    that puts pairs two nodes a version apart insert and delete a row, to show what this version and the one before it
-    are for."""
+    """A plan over a table that has a row, to its end or rollback. At the first version that puts pairs two nodes a
+    version apart insert and delete a row, to show what this version and the one before it are for."""
     run = Quiet(plain, _one_row(plain))
     ends = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
     has_shown = False

@@ -1,10 +1,10 @@
 """*Yours already*: a fault that one release has alone, without a rollout.
 
 All statements of the trace are done again by one release, with no deploy between, under its first schema and its last.
-Both must end the same way, unless one of them refuses a statement before: a lost update of a read and a save is yours,
-an INSERT without a column that was dropped since is not; a refused release must be refused alone, and one whose
-statement is always refused lacks something of the plan. Open transactions beside the last statement are left out: no
-statement has seen their writes.
+Both must end the same way, unless one of them refuses a statement before. So a lost update of a read and a save is
+yours; an INSERT without a column that was dropped since is not. A refused release must be refused alone; if its
+statement is refused always, the plan lacks what the release needs. Open transactions beside the last statement are left
+out: no statement has seen their writes.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ SPARSE = 6
 
 
 def matched(expected: Pairs, stored: Iterable[Pairs]) -> tuple[int, int]:
-    """The number of expected pairs that are stored with this value, and of all stored. Both in key order, stored keys
+    """The numbers of expected pairs stored with this value, and of all stored. Both in key order, stored keys
     distinct."""
     total = place = there = 0
     for page in stored:

@@ -292,8 +292,7 @@ def _pause_s(run_token: RunToken, control: RunControl, *, rows: int, seconds: fl
 
 
 def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], key_ranges: Iterable[KeyRange]) -> Iterator[Any]:
-    """Results of `work` for each range until the run is closed. A row that makes the work impossible gives {"refused":
-    why}."""
+    """Results of `work` for each range until the run is closed; {"refused": why} for a row that makes it impossible."""
     try:
         yield from work(key_ranges)
     except CannotDerive as cannot:

@@ -98,7 +98,7 @@ def _short_rows(
 def _block_ranges(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange
 ) -> Sequence[tuple[int, int] | None]:
-    """The blocks of each statement: all of the snapshot, so that each version of a pair is seen once. None:
+    """The blocks of each statement: all in one snapshot, so that each version of a pair is seen once. None:
     anywhere."""
     sql = (
         "SELECT pg_relation_size(oid) / current_setting('block_size')::int, reltuples"

@@ -40,7 +40,7 @@ class Repair:
     buckets: int
 
     def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[tuple[str, Violation]]:
-        """Puts the entry of each (index, K(r) in hex); yields duplicates and their index. Raises `RunClosed`,
+        """Puts the entry of each (index, K(r) in hex); yields duplicates and index. Raises `RunClosed`,
         `NotLeasable`."""
         name = self.node.session_name
         with (

@@ -88,8 +88,8 @@ def are_values_left(connection: Connection, descriptor: Descriptor, elements: El
 
 def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
     """Removes tombstones that were seen, unless replaced by a pair; returns their number (R6). They are looked for
-    first, so that nothing is locked during the scan. One that is written again may be removed, too: no range has been
-    read yet."""
+    first, so that nothing is locked during the scan. A rewritten one may be removed, too: no range has been read
+    yet."""
     removed = 0
     cursor.execute(PLAN_LOCALLY)
     for seen in found:

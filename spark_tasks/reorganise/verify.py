@@ -107,8 +107,7 @@ def is_repairable(found: Finding) -> bool:
 
 
 def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
-    """Puts missing entries as a node; returns the refused ones. Bounded by `LACKING_MAX` at a time. Raises
-    `WasClosed`."""
+    """Puts missing entries as a node, `LACKING_MAX` at a time; returns the refused ones. Raises `WasClosed`."""
     refusals = Finding(is_least=sum(found.counts.values()) > len(found.lacking))
     node = PseudoNode(run_token.dsn, repairer_name(claim.run.id), pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:

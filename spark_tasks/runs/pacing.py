@@ -1,9 +1,9 @@
 """Pacing: the size of the next chunk, and the wait before it.
 
 A writer that meets an uncommitted pair waits for the chunk, so a chunk lasts some milliseconds (R3), and more without
-writers. Nodes report idleness; else the count of index scans stands still for longer than sessions delay their
-statistics (1 s). The run rests after each read and write as `feedback` decides, or by the number of transactions
-(`Traffic`).
+writers. Nodes report idleness; else the count of index scans, by which writers look rows up, stands still for longer
+than sessions delay their statistics (1 s). The run rests after each read and write as `feedback` decides, or by the
+number of transactions (`Traffic`). A person's throttle is kept as it is.
 """
 
 from collections import deque

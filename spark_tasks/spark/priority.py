@@ -22,8 +22,8 @@ PEER = struct.Struct("3i")
 
 
 def lowered(work: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """The results of `work`, done by a thread with lower priority: niceness only goes down, and a thread takes it
-    along."""
+    """The results of `work`, done by a thread with lower priority: niceness only goes down, and belongs to the
+    thread."""
     with ThreadPoolExecutor(1, "polite", initializer=_lower_thread) as polite:
         yield from polite.submit(lambda: list(work())).result()
 

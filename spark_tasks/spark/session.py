@@ -188,8 +188,7 @@ def parallelism() -> int:
 
 
 def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any]:
-    """Results of `work` for all ranges, unordered; it must be picklable and return JSON. Workers of a closed run just
-    stop."""
+    """Results of `work` (picklable, returns JSON) for all ranges, unordered. Workers of a closed run just stop."""
     from spark_tasks.chunks.chunk import until_closed  # Arrow, for those who do the work
 
     if sum(key_range.rows for key_range in key_ranges) < ROWS_IN_PROCESS_MAX:

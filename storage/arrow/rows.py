@@ -42,8 +42,7 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Existing rows: K(r), and the encoded values of the columns read (null: no pair). `ask` asks PostgreSQL for
-    values."""
+    """Existing rows: K(r), and encoded values of the columns read (null: no pair). `ask` asks PostgreSQL for values."""
 
     keys: pa.Array
     columns: Mapping[ColumnId, pa.Array]

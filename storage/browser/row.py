@@ -149,8 +149,7 @@ def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The element of a pair. `accepts`: its condition is true; `has_row`: the row exists in its placement; `row`:
-    K(r)."""
+    """The element of a pair. `accepts`: its condition is true; `has_row`: the row exists there; `row`: K(r)."""
 
     element: str
     name: str

@@ -178,8 +178,7 @@ def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None
 
 
 def _refuse_beside_arithmetic(sketch: Sketch, column: Column, action: SetType) -> None:
-    """A result that overflows in the narrower type would be a value in the wider: nodes of two versions would
-    disagree."""
+    """A result that overflows in the narrower type is a value in the wider: nodes of two versions would disagree."""
     rules = [*((one.name, one.where) for one in sketch.base.indexes)]
     rules += [(one.name, one.expression) for one in sketch.base.constraints]
     for name, rule in rules:

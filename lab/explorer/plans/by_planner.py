@@ -53,8 +53,7 @@ def _of_statement(model: Model) -> Plan:
 
 
 def _composed(model: Model) -> Plan:
-    """All moves at once, for a model without a statement: an index covers the column beside it, unless they are
-    apart."""
+    """All moves at once, without a statement: an index covers the column beside it, unless they are apart."""
     elements = elements_of(model)
     (base,) = tables_of(model, model.stages[0], (1,))
     moves = tuple(
