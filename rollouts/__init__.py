@@ -9,7 +9,7 @@ worlds      what can be reached, by which steps, the shortest first; a fault tha
 findings    the answer: proved, broken or unknown, with its gates
 repairs     changes of the plan that were tried, the first that is proved, as a file
 locks       the locks of schema statements, from a table held against PostgreSQL
-words       the deploys in the words of Alembic, Django and pgroll
+words       the deploys in the words of Alembic and Django
 narration   a trace in sentences
 frames      a trace as pictures: rows, transactions under way, the values that users gave last
 checks      all of it as one value: `check(text)` for a page and for the command

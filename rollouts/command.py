@@ -10,8 +10,7 @@ from pathlib import Path
 from rollouts.checks import NOT_MODELLED, WRONG, Report, check
 from rollouts.findings import BROKEN, PROVED
 from rollouts.report import as_markdown, as_text
-from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, text_of
-from rollouts.words import pgroll_of
+from rollouts.templates import BY_NAME, NAIVE, PGROLL, SAFE, TEMPLATES, text_of
 from rollouts.worlds.search import SECONDS_MAX, WORLDS_MAX, Budget
 
 EXIT_PROVED, EXIT_BROKEN, EXIT_FILE, EXIT_BOUNDS, EXIT_NOT_MODELLED = 0, 1, 2, 3, 4
@@ -96,7 +95,7 @@ def templates(options: argparse.Namespace) -> int:
                 f"{one.name:{width}}  {one.title}\n{'':{width}}  naive: {one.mistake}\n{'':{width}}  safe: {one.rule}"
             )
     elif options.pgroll:
-        print(pgroll_of(options.name) or f"pgroll has no recipe of its own for {options.name}")
+        print(PGROLL.get(options.name, f"pgroll has no recipe of its own for {options.name}"))
     else:
         print(text_of(options.name, options.form), end="")
     return 0

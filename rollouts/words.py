@@ -1,4 +1,4 @@
-"""The deploys of a rollout in the words of Alembic and Django (where they have none, as SQL), and pgroll's recipes."""
+"""The deploys of a rollout in the words of Alembic and Django; where they have none, as SQL."""
 
 import json
 from collections.abc import Iterator
@@ -162,77 +162,3 @@ def _alter(table: str, command: Any, schema: Schema) -> tuple[str | None, str | 
         case "AT_DropConstraint":
             return f"op.drop_constraint({name}, {owner})", None
     return None, None
-
-
-PGROLL: dict[str, tuple[dict[str, Any], ...]] = {
-    "rename": ({"alter_column": {"table": "users", "column": "name", "name": "full_name"}},),
-    "split": (
-        {
-            "add_column": {
-                "table": "users",
-                "column": {"name": "first", "type": "text", "nullable": True},
-                "up": "split_part(name, ' ', 1)",
-            }
-        },
-        {
-            "add_column": {
-                "table": "users",
-                "column": {"name": "last", "type": "text", "nullable": True},
-                "up": "right(name, length(name) - strpos(name, ' '))",
-            }
-        },
-        {"drop_column": {"table": "users", "column": "name", "down": "first || ' ' || last"}},
-    ),
-    "merge": (
-        {
-            "add_column": {
-                "table": "users",
-                "column": {"name": "name", "type": "text", "nullable": True},
-                "up": "first || ' ' || last",
-            }
-        },
-        {"drop_column": {"table": "users", "column": "first", "down": "split_part(name, ' ', 1)"}},
-        {"drop_column": {"table": "users", "column": "last", "down": "split_part(name, ' ', 2)"}},
-    ),
-    "change-type": (
-        {
-            "alter_column": {
-                "table": "items",
-                "column": "amount",
-                "type": "int",
-                "up": "NULLIF(amount, '')::int",
-                "down": "COALESCE(amount::text, '')",
-            }
-        },
-    ),
-    "add-not-null": (
-        {
-            "alter_column": {
-                "table": "users",
-                "column": "plan",
-                "nullable": False,
-                "up": "COALESCE(plan, 'free')",
-                "down": "plan",
-            }
-        },
-    ),
-    "make-nullable": (
-        {
-            "alter_column": {
-                "table": "users",
-                "column": "phone",
-                "nullable": True,
-                "up": "NULLIF(phone, '')",
-                "down": "COALESCE(phone, '')",
-            }
-        },
-    ),
-    "drop-column": ({"drop_column": {"table": "users", "column": "nick", "down": "lower(name)"}},),
-}
-"""pgroll's operations for the templates for which it has a recipe, in the form of its JSON schema. It keeps both
-columns and two triggers while both versions run, and does not check that `up` and `down` are inverse."""
-
-
-def pgroll_of(template: str) -> str:
-    operations = PGROLL.get(template)
-    return json.dumps({"operations": list(operations)}, indent=2) if operations else ""

@@ -19,8 +19,7 @@ from rollouts.file import SCHEMA_LAB
 from rollouts.pages.answers import PLAYED, played_in, worded
 from rollouts.pages.links import TEXT_MAX, BadLink, linked, on_another_database, text_in
 from rollouts.pages.tiles import tiles_of
-from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
-from rollouts.words import pgroll_of
+from rollouts.templates import BY_NAME, NAIVE, PGROLL, SAFE, TEMPLATES, Template
 
 FIRST = "split"
 
@@ -99,7 +98,7 @@ def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
         "text": text,
         "problem": problem,
         "templates": templates,
-        "pgroll": pgroll_of(name),
+        "pgroll": PGROLL.get(name, ""),
         "tiles": tiles_of(text),
     }
 

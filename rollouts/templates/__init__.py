@@ -26,10 +26,17 @@ class Template:
         return text_of(self.name, SAFE)
 
 
+FOLDER = Path(__file__).parent
+
+
 @cache
 def text_of(name: str, form: str) -> str:
-    return (Path(__file__).parent / name / f"{form}.toml").read_text(encoding="utf-8")
+    return (FOLDER / name / f"{form}.toml").read_text(encoding="utf-8")
 
+
+PGROLL = {path.parent.name: path.read_text(encoding="utf-8").rstrip() for path in FOLDER.glob("*/pgroll.json")}
+"""pgroll's operations for the templates for which it has a recipe, in the form of its JSON schema. It keeps both
+columns and two triggers while both versions run. Whether `up` and `down` are each other's inverse it does not check."""
 
 TEMPLATES = (
     Template(

@@ -7,8 +7,7 @@ import pytest
 from rollouts.checks import Report, check
 from rollouts.findings import BROKEN, PROVED
 from rollouts.report import as_text
-from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, text_of
-from rollouts.words import PGROLL
+from rollouts.templates import BY_NAME, NAIVE, PGROLL, SAFE, TEMPLATES, text_of
 from tests.rollouts.answers import FOLDER, FORMS, file_of
 
 SECONDS_MAX = 2.0
