@@ -14,9 +14,9 @@ from lab.classroom.sheet import Line
 from lab.classroom.status import STUCK_AFTER_CHECKS, Status, Work, status_of
 from lab.exercises.chapter import Chapter, Live, Predict, Screen
 from lab.exercises.grading import Outcome
-from lab.exercises.steps import in_short
 from lab.learning import learner
 from lab.models import Attempt, Course, Membership, Progress
+from lab.sessions.short_steps import in_short
 
 MAY_TEACH = "lab.add_course"
 

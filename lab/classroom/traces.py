@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lab.exercises import adversary, steps
+from lab.exercises import adversary
 from lab.exercises.chapter import Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.observations import session_of
+from lab.sessions import short_steps as steps
 from lab.sessions.session import STEPS_MAX, Session
 
 

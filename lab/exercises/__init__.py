@@ -7,7 +7,6 @@
 chapter       the values: chapters, screens, tasks
 reading       exercise.toml into a chapter
 texts         Markdown into texts by key
-steps         short ways to write steps
 readings      other texts that chapters point to, in the reader's language
 shelf         folders of chapters
 observations  questions about a session, and the machine's answers

@@ -12,12 +12,12 @@ from functools import lru_cache
 from catalog.text.message import Values
 from lab.exercises.chapter import Start, Survive
 from lab.exercises.observations import end_of, public_elements, session_of
-from lab.exercises.steps import WRITE
 from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Verdict
 from lab.questions.search import Answer, Question, ask
 from lab.sessions.replay import show
 from lab.sessions.session import Session
+from lab.sessions.short_steps import WRITE
 from lab.sessions.shown import NOTHING, Offer, SessionView, Severity, Text
 
 WAIT = "wait"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from catalog.text.storable import is_storable
-from lab.exercises import adversary, designs, steps
+from lab.exercises import adversary, designs
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.goals import clauses_named, goal_text, made_instead
@@ -15,6 +15,7 @@ from lab.exercises.grammars import grammar
 from lab.exercises.judgement import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
+from lab.sessions import short_steps as steps
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import NOTHING, SessionView, Severity, Text, Verdict
 

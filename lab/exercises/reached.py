@@ -7,8 +7,8 @@ from catalog.text.message import NOTHING, Text
 from lab.exercises.chapter import Outcome, Reach, Screen
 from lab.exercises.grading import BadAnswer, grade, other_damage, unmet
 from lab.exercises.observations import end_of
-from lab.exercises.steps import in_full
 from lab.sessions.session import BadSession
+from lab.sessions.short_steps import in_full
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from lab.exercises.chapter import (
     Survive,
     Task,
 )
-from lab.exercises.steps import in_full
 from lab.replays.feats import FEATS
 from lab.sessions.session import BadSession, check_steps
+from lab.sessions.short_steps import in_full
 
 FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

@@ -4,7 +4,7 @@ answer."""
 from collections.abc import Iterator
 
 from lab.exercises.chapter import Chapter, Explain, Predict, Reach, Screen
-from lab.exercises.steps import in_full, in_short
+from lab.sessions.short_steps import in_full, in_short
 
 NUMBER_MAX = 3
 """The last chapter whose stage lists no other steps."""

@@ -16,11 +16,11 @@ from lab.exercises.grading import moves_of
 from lab.exercises.observations import end_of
 from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
-from lab.exercises.steps import in_full
 from lab.pages.courses.chapters import text
 from lab.pages.words import clause_words, named_clause, say
 from lab.sessions.fold import folded
 from lab.sessions.session import STEPS_MAX
+from lab.sessions.short_steps import in_full
 
 ANSWER_CHARS_MAX = 20_000
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from lab.exercises.steps import in_full
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.witness import parse, replay
@@ -19,6 +18,7 @@ from lab.sessions.model.setups import model_of
 from lab.sessions.replay import new_session
 from lab.sessions.session import encode
 from lab.sessions.setups import setup_named
+from lab.sessions.short_steps import in_full
 from lab.sessions.shown import Probe
 
 SETUP = "one-jump"

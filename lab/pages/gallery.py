@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from lab.pages.words import named_clause
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, encode
+from lab.sessions.short_steps import in_full
 from lab.sessions.shown import Pair, SessionView, Severity
 
 NO_ENTRY = _("no entry")
@@ -46,11 +47,6 @@ class Card:
     clauses: tuple[str | Promise, ...]
 
 
-def _statement(node: str, statement: str) -> tuple[str, ...]:
-    row = statement.split(".")[1]
-    return f"{node}.begin", f"{node}.read.{row}", f"{node}.write.{statement}", f"{node}.commit"
-
-
 PLANNED = "n1: request insert t (id = 1, a = 1, b = 2)"
 FILLED = ("fill.read.1.1", "fill.put.1.1", "close")
 
@@ -60,19 +56,19 @@ FAMOUS = (
         _("A new server inserts a row with its index entry. An old one deletes the row and knows nothing of the index:"
           " the entry stays and leads into a hole."),
         "one-jump",
-        (*_statement("n2", "insert.1.1"), *_statement("n1", "delete.1.0")),
+        ("n2.insert.1.1", "n1.delete.1"),
     ),
     Anomaly(
         _("The missing entry"),
         _("An old server inserts a row and puts no entry. A new one asks the index, and does not find the row."),
         "one-jump",
-        _statement("n1", "insert.1.1"),
+        ("n1.insert.1.1",),
     ),
     Anomaly(
         _("Three versions at once"),
         _("Each version is compatible with the next. The first and the third are not: the orphan is back."),
         "two-versions",
-        ("publish.2", "publish.3", "n2.acquire", *_statement("n2", "insert.1.1"), *_statement("n1", "delete.1.0")),
+        ("publish.2", "publish.3", "n2.acquire", "n2.insert.1.1", "n1.delete.1"),
         frozenset({"two-versions"}),
     ),
     Anomaly(
@@ -90,7 +86,7 @@ FAMOUS = (
         _("The row that a fill raises from the dead"),
         _("The fill reads a row, a server deletes it, and the fill still puts the entry."),
         "fill",
-        ("fill.read.1.1", *_statement("n1", "delete.1.0"), "fill.put.1.1"),
+        ("fill.read.1.1", "n1.delete.1", "fill.put.1.1"),
         frozenset({"blind"}),
     ),
     Anomaly(
@@ -131,7 +127,7 @@ FAMOUS = (
         _("The table gets another sharding key. A server writes a row to its new place only, and those who still read"
           " the old place have lost it."),
         "variant",
-        ("n1.acquire", *_statement("n1", "insert.1.1")),
+        ("n1.acquire", "n1.insert.1.1"),
         variant="placements-public+write-only-beside-delete-only+public",
         missing=_("not in the old place"),
     ),
@@ -146,7 +142,7 @@ def three_versions() -> Session:
 
 def _session(anomaly: Anomaly) -> Session:
     begun = new_session(anomaly.setup, {"name": anomaly.variant} if anomaly.variant else {}, anomaly.left_out)
-    return replace(begun, steps=(*begun.steps, *anomaly.steps))
+    return replace(begun, steps=(*begun.steps, *in_full(anomaly.steps)))
 
 
 @lru_cache(maxsize=1)

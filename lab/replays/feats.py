@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from catalog.text.message import Text
 from lab.replays.actions import PUBLIC, ROLLED_BACK
 from lab.sessions.session import Session
+from lab.sessions.short_steps import in_full
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,6 @@ class Feat:
     by_operators: bool = False
 
 
-def _statement(node: str, write: str) -> tuple[str, ...]:
-    return tuple(f"{node}.{step}" for step in ("begin", "read.1", f"write.{write}", "commit"))
-
-
 BOTH = ("n1.acquire", "n2.acquire")
 TO_THE_FILL = ("publish.2", *BOTH, "publish.3", *BOTH, "drain.3")
 FILLED = ("clear", "fill.read.1.1", "fill.put.1.1", "close")
@@ -33,16 +30,13 @@ ALL = (
     Feat(
         "missing-entry",
         Text("replay: a row that the table has and the index lacks, because n1 still used v1"),
-        Session("one-jump", steps=("publish.2", "n2.acquire", *_statement("n1", "insert.1.1"))),
+        Session("one-jump", steps=in_full(("publish.2", "n2.acquire", "n1.insert.1.1"))),
         frozenset({"C4"}),
     ),
     Feat(
         "orphan",
         Text("replay: an entry without a row, because n1 hears no news and deletes under v1"),
-        Session(
-            "one-jump",
-            steps=("publish.2", "n2.acquire", *_statement("n2", "insert.1.1"), *_statement("n1", "delete.1.0")),
-        ),
+        Session("one-jump", steps=in_full(("publish.2", "n2.acquire", "n2.insert.1.1", "n1.delete.1"))),
         frozenset({"C5"}),
     ),
     Feat(
@@ -51,7 +45,7 @@ ALL = (
         Session(
             "delete-only",
             left_out=frozenset({"skipped"}),
-            steps=("publish.2", *BOTH, "publish.3", "n2.acquire", *_statement("n1", "insert.1.1")),
+            steps=in_full(("publish.2", *BOTH, "publish.3", "n2.acquire", "n1.insert.1.1")),
         ),
         frozenset({"C4"}),
     ),
@@ -60,9 +54,11 @@ ALL = (
         Text("replay: the correct run, as a real change, with a writer under the old version before its fill"),
         Session(
             "fill",
-            steps=(
-                *("publish.2", *BOTH, "publish.3", "n2.acquire", *_statement("n1", "update.1.2"), "n1.acquire"),
-                *("drain.3", *FILLED, "publish.4", "n2.acquire", *_statement("n2", "update.1.1")),
+            steps=in_full(
+                [
+                    *("publish.2", *BOTH, "publish.3", "n2.acquire", "n1.update.1.2", "n1.acquire"),
+                    *("drain.3", *FILLED, "publish.4", "n2.acquire", "n2.update.1.1"),
+                ]
             ),
         ),
         ends=PUBLIC,

@@ -2,6 +2,7 @@
 
 as_json        values as JSON, and back
 shown          the one shape that stage, exercises and classroom are given, whichever kind of session it is
+short_steps    short ways to write steps
 session        a session as a value, and as the text of a link
 setup          a set-up: its machine, its parameters, the rules that may be left out
 setups         all set-ups by their names

@@ -4,14 +4,11 @@ from collections.abc import Mapping
 
 from lab.sessions.model.setups import NODE_2_IS_AHEAD, TO_THE_FILL
 from lab.sessions.session import BadSession, Session
+from lab.sessions.short_steps import in_full
 
 
 def _behind(setup: str, *steps: str, **parameters: str | list[str | int | bool]) -> Session:
-    return Session(setup, parameters, frozenset(), steps)
-
-
-def _insert(row: str) -> tuple[str, ...]:
-    return "n1.begin", f"n1.read.{row.partition('.')[0]}", f"n1.write.insert.{row}", "n1.commit"
+    return Session(setup, parameters, frozenset(), in_full(steps))
 
 
 OPEN = ("n1.begin", "n1.read.1", "n1.write.insert.1.1")
@@ -30,8 +27,8 @@ DOORS: Mapping[str, Session] = {
     "write-only": _behind("full-ladder", "publish.2", "n1.acquire", "n2.acquire", "publish.3", "n2.acquire"),
     "fill": _behind("fill", *TO_THE_FILL),
     "duplicates": _behind("unique-index", *TO_THE_FILL, "clear", *FILLED, "close", "verify", rows=[1, 1]),
-    "reference": _behind("foreign-key", *_insert("1.1"), "publish.2", *LINKED, "drain.2", "verify"),
-    "violation": _behind("constraint", *_insert("1.0"), "publish.2", *BOTH_FOLLOW, "drain.2", "verify"),
+    "reference": _behind("foreign-key", "n1.insert.1.1", "publish.2", *LINKED, "drain.2", "verify"),
+    "violation": _behind("constraint", "n1.insert.1.0", "publish.2", *BOTH_FOLLOW, "drain.2", "verify"),
     "column": _behind("optional-column", *NODE_2_IS_AHEAD, states="public,delete-only,absent"),
     "table": _behind("variant", *NODE_2_IS_AHEAD, name="drop-table", chapter="08-other-elements"),
     "type": _behind("variant", *TYPE_SERVED_TWICE, name="change-type", chapter="13-design-your-own"),

@@ -24,9 +24,9 @@ from lab.exercises.grading import reveal_of, right_answer
 from lab.exercises.observations import session_of
 from lab.exercises.replies import needed
 from lab.exercises.shelf import OURS, Book, books
-from lab.exercises.steps import in_full
 from lab.models import Attempt, Progress
 from lab.pages.courses.chapters import chapter_after, teachable
+from lab.sessions.short_steps import in_full
 from lab.tasks import answer_next_question
 from lab.templatetags.chapter_text import markdown
 from tests.web.layout import flat

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from lab.exercises.chapter import Chapter
-from lab.exercises.steps import in_full
 from lab.models import Course
+from lab.sessions.short_steps import in_full
 from tests.web.test_answers import data
 from tests.web.test_classroom import CHAPTER, PREDICT, RIGHT, WRONG, answer, chapter, ines, join, make, page
 

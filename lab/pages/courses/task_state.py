@@ -12,7 +12,6 @@ from catalog.text.numbers import whole_number
 from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import reveal_of
-from lab.exercises.steps import in_full
 from lab.ladders.played import Played
 from lab.learning import findings
 from lab.learning.forms import moves_in
@@ -21,6 +20,7 @@ from lab.learning.selectors import first_attempt, last_attempt
 from lab.models import Attempt, Progress, Question
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
+from lab.sessions.short_steps import in_full
 
 PROBLEM = "lab_problem"
 """The session's key of a refused answer."""

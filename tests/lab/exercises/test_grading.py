@@ -12,10 +12,10 @@ from lab.exercises.designs import judge_design
 from lab.exercises.grading import BadAnswer, Outcome, grade, moves_of
 from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.shelf import books
-from lab.exercises.steps import in_full, in_short, statements
 from lab.explorer.spaces import search
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variant import RESHARD
+from lab.sessions.short_steps import in_full, in_short, statements
 from lab.sessions.shown import Severity
 from tests.lab.exercises.chapters import AHEAD, DESIGN, EXPLAIN, HANDBOOKS, PREDICT, REACH, screen_of
 

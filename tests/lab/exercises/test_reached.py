@@ -7,7 +7,7 @@ from lab.exercises.goals import made_instead
 from lab.exercises.grading import grade
 from lab.exercises.reached import reached
 from lab.exercises.shelf import books
-from lab.exercises.steps import in_full
+from lab.sessions.short_steps import in_full
 from tests.lab.exercises.chapters import REACH, screen_of
 
 AHEAD = ("publish.2", "n2.acquire")

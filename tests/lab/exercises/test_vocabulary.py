@@ -5,9 +5,9 @@ import pytest
 from lab.exercises.chapter import Chapter, Reach
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import books
-from lab.exercises.steps import in_full, in_short
 from lab.exercises.vocabulary import NUMBER_MAX, OTHERS, steps_needed
 from lab.sessions.replay import show
+from lab.sessions.short_steps import in_full, in_short
 
 CHAPTERS = [book.chapter for book in books() if book.chapter is not None and book.chapter.screens]
 FIRST = [chapter for chapter in CHAPTERS if chapter.number <= NUMBER_MAX]

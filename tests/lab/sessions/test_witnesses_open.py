@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from lab.exercises.steps import in_full
 from lab.explorer.spaces.config import step_id
 from lab.explorer.variants import all_variants
 from lab.sessions.model.session import machine_of
@@ -13,6 +12,7 @@ from lab.sessions.model.setups import MODEL_SETUPS, model_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session, decode, encode
 from lab.sessions.severity import CLAUSES
+from lab.sessions.short_steps import in_full
 from lab.sessions.shown import SessionView, Severity
 from tests.lab.explorer.test_witnesses import BROKEN, STORIES
 from tests.lab.sessions.plays import verdicts

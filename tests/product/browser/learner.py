@@ -13,8 +13,8 @@ from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen,
 from lab.exercises.grading import right_answer
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
-from lab.exercises.steps import in_full
 from lab.sessions.replay import show
+from lab.sessions.short_steps import in_full
 
 PLAYED = """addEventListener("stage", (event) => {
   const { session, at } = event.detail;
