@@ -23,7 +23,7 @@ from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.exercises.grammars import grammar
-from lab.exercises.judgement import judgement_from_json
+from lab.exercises.judgement import Judgement
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
@@ -33,7 +33,7 @@ from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
-from lab.sessions.as_json import restored
+from lab.sessions.as_json import restored, stored
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
 PLACES = (*session.PLACES, "lab/questions", "lab/exercises", "lab/ladders")
@@ -80,28 +80,28 @@ def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
 def _body_of(task: Design, lines: Sequence[str]) -> Json:
     """A design as a question; equal orders of tiles are equal questions. Raises `Malformed`."""
     if task.grammar == "ladder":
-        return {"order": designs.order_in(task, lines).to_json(), DESIGN: True}
-    return designs.written_in(task, lines).to_json()
+        return {"order": stored(designs.order_in(task, lines)), DESIGN: True}
+    return stored(designs.written_in(task, lines))
 
 
 def ask_order(owner: str, order: Order) -> Question:
-    return _ask(owner, {"order": order.to_json()})
+    return _ask(owner, {"order": stored(order)})
 
 
 def kept_order(order: Order) -> verdict.Answered | None:
-    found = _known(_key_of({"order": order.to_json()}))
+    found = _known(_key_of({"order": stored(order)}))
     return None if found is None or "runs" not in found else restored(verdict.Answered, found)
 
 
 def prepare(order: Order, *, budget: Budget) -> None:
-    body: Json = {"order": order.to_json()}
-    found = verdict.answer(order, budget=budget).to_json()
+    body: Json = {"order": stored(order)}
+    found = stored(verdict.answer(order, budget=budget))
     Question.objects.create(owner=PREPARED, key=_key_of(body), asked=body, asked_at=now(), answer=found)
 
 
 def unprepared(orders: Sequence[Order]) -> list[Order]:
     """The orders without a stored answer; answers under other rules are deleted."""
-    keys = {_key_of({"order": order.to_json()}): order for order in orders}
+    keys = {_key_of({"order": stored(order)}): order for order in orders}
     prepared = Question.objects.filter(owner=PREPARED)
     prepared.exclude(key__in=keys).delete()
     there = set(prepared.values_list("key", flat=True))
@@ -114,12 +114,12 @@ def asked_design(owner: str, pk: int, task: Design, lines: Sequence[str]) -> Que
     return Question.objects.filter(pk=pk, owner=owner, key=key).first()
 
 
-def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> designs.Judgement | None:
+def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> Judgement | None:
     if question.answer is None:
         return None
     if "runs" in question.answer:
         return designs.judgement_of_order(task, lines, restored(verdict.Answered, question.answer))
-    return judgement_from_json(question.answer)
+    return restored(Judgement, question.answer)
 
 
 def _key_of(body: Json) -> str:

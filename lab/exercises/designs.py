@@ -2,10 +2,9 @@
 sequence counts. One that cannot be explored in time is neither right nor wrong."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.text.message import Text, Values
@@ -81,16 +80,6 @@ def order_in(task: Design, lines: Sequence[str]) -> Order:
 class Submission:
     task: Design
     lines: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"task": asdict(self.task), "lines": list(self.lines)}
-
-
-def written_from_json(body: Mapping[str, Any]) -> Submission:
-    task: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in body["task"].items()
-    }
-    return Submission(Design(**task), tuple(body["lines"]))
 
 
 def needs_search(task: Design) -> bool:

@@ -361,7 +361,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     except designs.Malformed as error:
         raise BadAnswer(error.why) from error
     remarks = [*found.faults]
-    if found.outcome is Outcome.RIGHT and found.played is not None and found.played.states:
+    if found.verdict is Outcome.RIGHT and found.played is not None and found.played.states:
         remarks.append(Text("{n} states were tried, and none was broken.", {"n": f"{found.played.states:,}"}))
     if found.story and not found.faults:
         remarks.append(
@@ -374,7 +374,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
                 {"bounds": found.bounds},
             )
         )
-    if found.outcome is Outcome.UNKNOWN:
+    if found.verdict is Outcome.UNKNOWN:
         remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))
     reveal = None
     if task.grammar == "handbooks":
@@ -384,4 +384,4 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
         reveal = added.reveal(task, lines, found)
     elif found.model:
         reveal = Start("model", {"model": found.model}, steps=found.steps)
-    return Grade(found.outcome, tuple(remarks), reveal, given=lines, played=found.played)
+    return Grade(found.verdict, tuple(remarks), reveal, given=lines, played=found.played)

@@ -10,7 +10,6 @@ from typing import Any
 
 from catalog.text.message import Text
 from lab.explorer.model import STAGES_MAX, WORK, BadModel, Model, kinds_described, stage_named
-from lab.sessions.as_json import stored
 
 ELEMENT_CHARACTERS_MAX, TILE_CHARACTERS_MAX, NODES_MAX = 60, 60, 3
 
@@ -41,9 +40,6 @@ class Order:
             return Model(stages=stages, tiles=self.tiles, nodes=self.nodes, **kinds_described(self.element))
         except BadModel as error:
             raise BadOrder(error.why) from error
-
-    def to_json(self) -> Any:
-        return stored(self)
 
 
 def order_from_json(body: Mapping[str, Any]) -> Order:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import Model
@@ -15,7 +14,6 @@ from lab.ladders.elements import ANOMALIES
 from lab.ladders.frames import Film, Frame, places_of
 from lab.ladders.verdict import Answered
 from lab.questions.goal import DAMAGE
-from lab.sessions.as_json import stored
 
 ACTS = {Do.CLEAR: "fill", Do.FILL: "fill", Do.VERIFY: "verify", Do.DELETE: "delete", Do.DRAIN: "drain"}
 """The first word of the plan's line for a stop; `close` has no stop."""
@@ -33,9 +31,6 @@ class Played:
     frames: tuple[Frame, ...]
     tried: tuple[tuple[int, ...], ...] = ()
     anomaly: str = ""
-
-    def to_json(self) -> Any:
-        return stored(self)
 
 
 def stores_of(model: Model) -> str:

@@ -25,7 +25,6 @@ from lab.ladders.order import Order
 from lab.ladders.sentences import PUTS_NOTHING
 from lab.questions.aimed import AimedAtomic, AimedPlain
 from lab.questions.goal import DAMAGE, Goal
-from lab.sessions.as_json import stored
 from lab.sessions.model.fault_texts import fault_text
 
 NOTHING_BREAKS = "none"
@@ -88,10 +87,6 @@ class Answered:
 
     def played(self, predicted: str) -> Run | None:
         return next((run for run in self.runs if run.anomaly == predicted), next(iter(self.runs), None))
-
-    def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = stored(self)
-        return body
 
 
 @dataclass(frozen=True, slots=True)

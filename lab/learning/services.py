@@ -16,6 +16,7 @@ from lab.exercises.judgement import Judgement
 from lab.learning import findings
 from lab.learning.learner import VISITOR, Learner
 from lab.models import Attempt, Progress
+from lab.sessions.as_json import stored
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def answer(
             progress=progress,
             answer=findings.given_in(screen.task, graded),
             outcome=graded.outcome.value,
-            found=findings.to_json(graded),
+            found=stored(findings.Finding(graded.remarks, graded.reveal, graded.played)),
             hints=progress.hints,
             was_shown=progress.shown_at is not None,
             at=now(),

@@ -11,6 +11,7 @@ from lab.explorer.spaces.search import Budget, Watch
 from lab.ladders import verdict
 from lab.ladders.order import order_from_json
 from lab.questions import search
+from lab.sessions.as_json import restored, stored
 from lab.sessions.session import BadSession
 
 BUDGET = Budget(states=1_000_000, seconds=30.0)
@@ -29,10 +30,10 @@ def answer_of(asked: Json, *, budget: Budget = BUDGET, watch: Watch) -> Json:
 
 def _found(asked: Json, budget: Budget, watch: Watch) -> Json:
     if "task" in asked:
-        written = designs.written_from_json(asked)
-        return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
+        written = restored(designs.Submission, asked)
+        return stored(designs.judge_design(written.task, written.lines, budget=budget, watch=watch))
     if "order" in asked:
-        return verdict.answer(order_from_json(asked["order"]), budget=budget, watch=watch).to_json()
+        return stored(verdict.answer(order_from_json(asked["order"]), budget=budget, watch=watch))
     for kind, (answerer, _) in ANSWERERS.items():
         if kind in asked:
             return answerer(asked[kind], budget, watch)

@@ -21,16 +21,18 @@ def to_json(value: Any, say: Callable[[Text], Any] = str) -> Any:
         return value.value
     if isinstance(value, Text):
         return say(value)
-    if isinstance(value, tuple | list | frozenset):
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple | list):
         return [to_json(one, say) for one in value]
     if isinstance(value, Mapping):
         return {name: to_json(one, say) for name, one in value.items()}
     return {one.name: to_json(getattr(value, one.name), say) for one in fields(value)}
 
 
-def stored(value: Any) -> Any:
+def stored(value: Any) -> dict[str, Any]:
     """With texts as templates and values, so that `restored` gives an equal value, and a page can translate it."""
-    return to_json(value, message.to_json)
+    return to_json(value, message.to_json)  # type: ignore[no-any-return]
 
 
 def restored(kind: type[T], body: Any) -> T:
@@ -47,7 +49,11 @@ def _restored(kind: Any, body: Any) -> Any:
     if get_origin(kind) is tuple:
         kinds = arguments[:1] * len(body) if arguments[-1] is Ellipsis else arguments
         return tuple(_restored(one, part) for one, part in zip(kinds, body, strict=True))
-    if get_origin(kind) is not None:  # a mapping of plain values, or one kind or nothing
+    if get_origin(kind) is frozenset:
+        return frozenset(body)
+    if get_origin(kind) is not None and isinstance(body, dict) and len(arguments) > 1:  # of plain values, and tuples
+        return {name: tuple(one) if isinstance(one, list) else one for name, one in body.items()}
+    if get_origin(kind) is not None:  # one kind or nothing, or plain values
         return _restored(arguments[0], body) if len(arguments) == 1 else body
     if issubclass(kind, tuple):
         return kind(*(_restored(one, part) for one, part in zip(_kinds(kind).values(), body, strict=True)))

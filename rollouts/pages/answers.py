@@ -5,7 +5,7 @@ from typing import Any
 
 from catalog.text.message import Text, from_json, to_json
 from lab.ladders.played import Played
-from lab.sessions.as_json import restored
+from lab.sessions.as_json import restored, stored
 from rollouts.checks import Report, Trace, check
 from rollouts.findings import UNKNOWN
 from rollouts.lessons.film import played_of
@@ -66,7 +66,7 @@ def _report_json(report: Report) -> Json:
             {"deploy": one.deploy, "texts": one.texts, "alembic": one.alembic, "django": one.django}
             for one in report.words
         ],
-        PLAYED: None if played is None else played.to_json(),
+        PLAYED: None if played is None else stored(played),
         "repair": report.repair and {"what": _text(report.repair.what), "text": report.repair.text},
     }
 

@@ -153,7 +153,7 @@ def test_a_design_that_is_searched_for_says_nothing_before_it_is_stored(client: 
     made.refresh_from_db()
     judgement = services.judgement_of(made, task, task.wrong)
     assert judgement is not None
-    assert judgement.outcome is Outcome.WRONG
+    assert judgement.verdict is Outcome.WRONG
     assert post(client, {**BODY, "tiles": list(task.wrong)}).json()["kept"] is True
 
 

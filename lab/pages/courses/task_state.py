@@ -13,11 +13,12 @@ from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import reveal_of
 from lab.ladders.played import Played
-from lab.learning import findings
+from lab.learning.findings import Finding
 from lab.learning.forms import moves_in
 from lab.learning.learner import Learner
 from lab.learning.selectors import first_attempt, last_attempt
 from lab.models import Attempt, Progress, Question
+from lab.sessions.as_json import restored
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
 from lab.sessions.short_steps import in_full
@@ -91,17 +92,16 @@ def _begun(screen: Screen, progress: Progress | None) -> Start | None:
 
 
 def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> TaskState:
-    reveal, answered = findings.reveal_in(attempt.found), attempt.answer
+    found, answered = restored(Finding, attempt.found), attempt.answer
+    reveal = found.reveal
     if reveal is None and isinstance(screen.task, Reach) and screen.start is not None and answered.get("steps"):
         reveal = replace(screen.start, steps=tuple(answered["steps"]))
     game = None
     if isinstance(screen.task, Survive):
         taken = () if reveal is None else reveal.steps
         game = Game(taken, Standing.LOST, tuple(answered.get("moves", ())))
-    remarks = tuple(findings.remarks_in(attempt.found))
-    played = findings.played_in(attempt.found)
-    if played is not None:
-        return TaskState(answered, attempt.outcome, remarks, stage=start, played=played)
+    if found.played is not None:
+        return TaskState(answered, attempt.outcome, found.remarks, stage=start, played=found.played)
     at = None
     if reveal is not None and isinstance(screen.task, Predict | Design | Explain):
         at = _shared(reveal, screen.start)
@@ -109,7 +109,7 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> TaskStat
         at = 0  # what is to be explained plays once more
     elif isinstance(screen.task, Survive) and screen.start is not None:
         at = len(screen.start.steps)
-    return TaskState(answered, attempt.outcome, remarks, game=game, stage=reveal or start, at=at)
+    return TaskState(answered, attempt.outcome, found.remarks, game=game, stage=reveal or start, at=at)
 
 
 def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None) -> Start | None:

@@ -313,7 +313,7 @@ def test_a_plan_that_is_not_explored_in_time_is_neither_right_nor_wrong() -> Non
     task = screen_of(DESIGN).task
     assert isinstance(task, Design)
     judged = judge_design(task, SAFE, budget=Budget(states=1))
-    assert (judged.outcome, judged.faults) == (Outcome.UNKNOWN, ())
+    assert (judged.verdict, judged.faults) == (Outcome.UNKNOWN, ())
     assert "gave up" in str(judged.why)
 
 
@@ -321,7 +321,7 @@ def test_hidden_bounds_are_explored_as_well() -> None:
     task = screen_of(DESIGN + "nodes = 2\nhidden_nodes = 3\n").task
     assert isinstance(task, Design)
     judged = judge_design(task, SAFE)
-    assert (judged.outcome, judged.is_hidden) == (Outcome.RIGHT, False)
+    assert (judged.verdict, judged.is_hidden) == (Outcome.RIGHT, False)
 
 
 def test_remarks_say_what_is_still_to_be_done() -> None:

@@ -19,7 +19,7 @@ from lab.ladders.elements import ANOMALIES, marks_of, pairs_of, states_among, ti
 from lab.ladders.order import BadOrder, Order, order_from_json
 from lab.ladders.verdict import Answered, answer
 from lab.questions.goal import DAMAGE
-from lab.sessions.as_json import restored
+from lab.sessions.as_json import restored, stored
 
 UNHURRIED = Budget()
 OF_UNIQUE = ("delete-only", "write-only", "fill", "verify", "public")
@@ -191,7 +191,7 @@ def test_nodes_are_named_as_in_the_chapters() -> None:
 
 def test_an_answer_is_what_its_json_says() -> None:
     for found in (ask("public"), ask("delete-only", "write-only", "fill", "public")):
-        assert restored(Answered, found.to_json()) == found
+        assert restored(Answered, stored(found)) == found
 
 
 def test_what_was_tried_is_counted_by_distance_and_version() -> None:

@@ -12,7 +12,7 @@ from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.runs import runs_of
 from lab.explorer.spaces.search import Budget
 from lab.ladders.played import Played
-from lab.sessions.as_json import restored
+from lab.sessions.as_json import restored, stored
 from tests.rounds import rounds
 
 SOLUTION = ("add", "both", "copy", "read", "loosen", "new", "drop")
@@ -31,7 +31,7 @@ def test_every_safe_order_counts_and_no_other(rounds: int) -> None:
     assert len(safe) == 4
     Random(14).shuffle(orders)
     tried = {*orders[:rounds], *safe}
-    assert {order for order in tried if judged("add", *order, "drop").outcome is Outcome.RIGHT} == safe
+    assert {order for order in tried if judged("add", *order, "drop").verdict is Outcome.RIGHT} == safe
 
 
 def _is_safe(at: dict[str, int]) -> bool:
@@ -52,7 +52,7 @@ def test_a_broken_order_is_wrong_and_its_shortest_run_is_played(
     lines: tuple[str, ...], clause: str, words: str
 ) -> None:
     found = judged(*lines)
-    assert (found.outcome, found.clauses) == (Outcome.WRONG, (clause,))
+    assert (found.verdict, found.clauses) == (Outcome.WRONG, (clause,))
     assert found.played is not None
     last = found.played.frames[-1]
     assert last.marks[0][0] == clause
@@ -63,7 +63,7 @@ def test_a_broken_order_is_wrong_and_its_shortest_run_is_played(
 
 def test_an_order_that_stops_halfway_is_not_the_end() -> None:
     found = judged("add", "both", "copy", "read")
-    assert found.outcome is Outcome.WRONG
+    assert found.verdict is Outcome.WRONG
     assert "has not come to its end" in str(found.faults[0])
 
 
@@ -75,9 +75,9 @@ def test_lines_that_are_no_order_are_no_answer(line: str, why: str) -> None:
 
 def test_a_search_that_ends_early_is_neither_right_nor_wrong() -> None:
     found = judge_design(TASK, SOLUTION, budget=Budget(states=5, seconds=10.0))
-    assert (found.outcome, found.why.template) == (Outcome.UNKNOWN, "it gave up after {n} states")
+    assert (found.verdict, found.why.template) == (Outcome.UNKNOWN, "it gave up after {n} states")
     stopped = judge_design(TASK, SOLUTION, watch=lambda progress: False)
-    assert (stopped.outcome, stopped.why.template) == (Outcome.UNKNOWN, "it was stopped after {n} states")
+    assert (stopped.verdict, stopped.why.template) == (Outcome.UNKNOWN, "it was stopped after {n} states")
 
 
 def test_a_right_order_plays_a_quiet_run_in_which_every_deploy_happens() -> None:
@@ -95,7 +95,7 @@ def test_a_right_order_plays_a_quiet_run_in_which_every_deploy_happens() -> None
 def test_a_run_is_the_same_after_it_was_kept() -> None:
     played = judged("add", "copy", "both", "read").played
     assert played is not None
-    assert restored(Played, played.to_json()) == played
+    assert restored(Played, stored(played)) == played
 
 
 ORDERS = {
