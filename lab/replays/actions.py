@@ -6,36 +6,40 @@ from catalog.descriptor import Descriptor
 from catalog.text.message import Text
 
 
+class Action:
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Given:
+class Given(Action):
     """Inserts the first rows with their values; None: NULL."""
 
     rows: tuple[tuple[int, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Warm:
+class Warm(Action):
     """The node uses the table, so that it leases the current version."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Withhold:
+class Withhold(Action):
     """These nodes get no more news of the sandbox."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Action):
     """These nodes get news of the sandbox again."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Still:
+class Still(Action):
     """The node, without news, still uses this version of the model."""
 
     node: str
@@ -43,7 +47,7 @@ class Still:
 
 
 @dataclass(frozen=True, slots=True)
-class Learn:
+class Learn(Action):
     """Waits until the node, without news, learns of this version as it renews its lease."""
 
     node: str
@@ -51,7 +55,7 @@ class Learn:
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Action):
     """A transaction begins on the node, and must use this version of the model."""
 
     transaction: int
@@ -60,19 +64,19 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(Action):
     transaction: int
     sql: str
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class End(Action):
     transaction: int
     commits: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(Action):
     """Publishes this version on the sandbox, whatever older versions are in use."""
 
     version: int
@@ -80,7 +84,7 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Use(Action):
     """Sends the node news, and waits until it uses this version of the model."""
 
     node: str
@@ -88,26 +92,26 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Submit:
+class Submit(Action):
     """Submits the index by_a as an ordinary change."""
 
     unique: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Await:
+class Await(Action):
     """Waits until the change has published this version of the model."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Action):
     """A wait until the change has ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Action):
     """Waits until the change waits for this node; without `waits`: until it has gone on without waiting."""
 
     node: str
@@ -115,7 +119,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class Process(Action):
     """`drain`, or a command of the supervisor: `kill`, `start`, `freeze`, `thaw`."""
 
     command: str
@@ -123,40 +127,18 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseOver:
+class LeaseOver(Action):
     """Waits until no lease of this node is live."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class LateCommit:
+class LateCommit(Action):
     """A transaction tries to commit; by the model it is refused, or it is not."""
 
     transaction: int
     is_refused: bool
-
-
-Action = (
-    Given
-    | Warm
-    | Withhold
-    | Spread
-    | Still
-    | Learn
-    | Begin
-    | Run
-    | End
-    | Publish
-    | Use
-    | Submit
-    | Await
-    | Finish
-    | Blocked
-    | Process
-    | LeaseOver
-    | LateCommit
-)
 
 
 @dataclass(frozen=True, slots=True)
