@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
 from catalog.text.sheets import BOM, cell
@@ -38,23 +38,13 @@ def sheet(lines: Iterable[Line]) -> str:
     found = io.StringIO()
     writer = csv.writer(found)
     writer.writerow(HEAD)
-    for line in lines:
-        texts = (cell(one) for one in (line.learner, line.number, line.chapter, line.task, line.kind, line.status))
-        writer.writerow(
-            (
-                *texts,
-                cell(line.first_answer),
-                line.first_outcome,
-                line.answers,
-                line.failed,
-                line.hints,
-                "yes" if line.is_shown else "no",
-                _moment(line.begun_at),
-                _moment(line.passed_at),
-            )
-        )
+    writer.writerows(map(_words, astuple(line)) for line in lines)
     return BOM + found.getvalue()
 
 
-def _moment(at: datetime | None) -> str:
-    return "" if at is None else at.strftime("%Y-%m-%d %H:%M:%S")
+def _words(value: str | int | datetime | None) -> str | int:
+    if isinstance(value, str):
+        return cell(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, int) else "" if value is None else value.strftime("%Y-%m-%d %H:%M:%S")
