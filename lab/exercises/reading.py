@@ -4,7 +4,8 @@
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from typing import NoReturn
+from dataclasses import MISSING, fields
+from typing import Any, NoReturn, TypeVar, get_type_hints
 
 from lab.exercises import grammars
 from lab.exercises.chapter import (
@@ -29,6 +30,8 @@ from lab.exercises.chapter import (
 from lab.replays.feats import FEATS
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.short_steps import in_full
+
+T = TypeVar("T")
 
 FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -106,11 +109,28 @@ class Table:
             raise BadExercise(f"{self.place}.{key} is {value!r}; it may be {', '.join(allowed)}")
         return value
 
+    def read(self, kind: type[T], **parts: Any) -> T:
+        """A value of a dataclass: its texts, numbers, flags and lists of texts, but for the parts that are given."""
+        types = get_type_hints(kind)
+        for one in fields(kind):  # type: ignore[arg-type]
+            if one.name not in parts:
+                default = {} if one.default is MISSING else {"default": one.default}
+                parts[one.name] = BY_TYPE[types[one.name]](self, one.name, **default)
+        return kind(**parts)
+
     def done(self) -> None:
         unknown = sorted(set(self.body) - self.asked)
         if unknown:
             may = ", ".join(sorted(self.asked))
             raise BadExercise(f"{self.place}: unknown key {unknown[0]!r}; it may have {may}")
+
+
+BY_TYPE: Mapping[Any, Callable[..., Any]] = {
+    str: Table.text,
+    int: Table.number,
+    bool: Table.flag,
+    tuple[str, ...]: Table.words,
+}
 
 
 def read_chapter(folder: str, text: str) -> Chapter:
@@ -130,16 +150,7 @@ def read_chapter(folder: str, text: str) -> Chapter:
         single_steps=top.flag_or("single_steps", None),
     )
     screens = [_screen(Table(f"screens[{n}]", one), first) for n, one in enumerate(top.items("screens"), 1)]
-    chapter = Chapter(
-        number=int(named[1]),
-        id=folder,
-        act=top.number("act"),
-        minutes=top.number("minutes"),
-        screens=tuple(screens),
-        sources=_sources(top),
-        waits_for=top.text("waits_for", ""),
-        drawn=top.text("drawn", ""),
-    )
+    chapter = top.read(Chapter, number=int(named[1]), id=folder, screens=tuple(screens), sources=_sources(top))
     top.done()
     _check_screens(chapter)
     return chapter
@@ -207,7 +218,7 @@ def _values(table: Table, key: str) -> dict[str, Parameter]:
 
 def _sources(table: Table) -> Sources:
     sources = table.table("sources")
-    found = Sources(sources.words("rules"), sources.words("sections"), sources.words("reading"), sources.words("code"))
+    found = sources.read(Sources)
     sources.done()
     return found
 
@@ -226,14 +237,12 @@ def _predict(table: Table, start: Start) -> Predict:
     items = tuple(
         _item(Table(f"{table.place}.items[{n}]", one), start) for n, one in enumerate(table.items("items"), 1)
     )
-    options = table.words("options")
-    found = Predict(
-        asks=table.text("asks"),
+    found = table.read(
+        Predict,
         form=form,
         answer={item.id: item.answer for item in items} if form is Form.MATCH else _answer(table, form),
         then=table.steps("then"),
         values=values,
-        options=options,
         items=items,
         given=_values(table, "given"),
     )
@@ -283,7 +292,7 @@ def _observed(place: str, value: object) -> Observed:
 
 
 def _item(table: Table, start: Start) -> Item:
-    found = Item(table.text("id"), _start(table, start), table.text("answer"))
+    found = table.read(Item, start=_start(table, start))
     table.done()
     return found
 
@@ -292,12 +301,10 @@ def _reach(table: Table, start: Start) -> Reach:
     statements = _values(table, "statements")
     if not all(type(count) is int for count in statements.values()):
         raise BadExercise(f"{table.place}.statements has a number for each node")
-    found = Reach(
-        until=table.words("until"),
+    found = table.read(
+        Reach,
         solution=table.steps("solution"),
         by=table.one_of("by", STATEMENTS, "any"),
-        without=table.words("without"),
-        seconds_max=table.number("seconds_max", 0),
         statements={name: count for name, count in statements.items() if isinstance(count, int)},
     )
     if not found.until or not found.solution:
@@ -309,43 +316,18 @@ STATEMENTS = ("any", "insert", "update", "delete", "move")
 
 
 def _survive(table: Table, start: Start) -> Survive:
-    return Survive(
-        goal=table.text("goal"),
-        moves_max=table.number("moves_max"),
-        solution=table.words("solution"),
-        seed=table.number("seed", 1),
-    )
+    return table.read(Survive)
 
 
 def _explain(table: Table, start: Start) -> Explain:
-    found = Explain(
-        clauses=table.words("clauses"),
-        rules=table.words("rules"),
-        missing=table.text("missing"),
-        clause=table.text("clause"),
-        step=table.number("step"),
-        mended=_start(table.table("mended"), start),
-    )
+    found = table.read(Explain, mended=_start(table.table("mended"), start))
     if found.missing not in found.rules or found.clause not in found.clauses:
         raise BadExercise(f"{table.place}: missing is one of its rules, and clause one of its clauses")
     return found
 
 
 def _design(table: Table, start: Start) -> Design:
-    found = Design(
-        grammar=table.one_of("grammar", (*GRAMMARS, *grammars.GRAMMARS)),
-        solution=table.words("solution"),
-        wrong=table.words("wrong"),
-        given=table.words("given"),
-        statement=table.text("statement", ""),
-        elements=table.text("elements", ""),
-        ground=table.text("ground", "absent"),
-        tiles=table.words("tiles"),
-        lines=table.number("lines", 0),
-        one_channel=table.flag("one_channel", default=False),
-        nodes=table.number("nodes", 2),
-        hidden_nodes=table.number("hidden_nodes", 0),
-    )
+    found = table.read(Design, grammar=table.one_of("grammar", (*GRAMMARS, *grammars.GRAMMARS)))
     if not found.solution or not found.wrong:
         raise BadExercise(f"{table.place}: a design has a solution, and a wrong one that its check must refuse")
     return found
@@ -355,7 +337,7 @@ GRAMMARS = ("plan", "states", "ladder", "handbooks")
 
 
 def _live(table: Table, start: Start) -> Live:
-    found = Live(table.words("asks"))
+    found = table.read(Live)
     unknown = sorted(set(found.asks) - set(FEATS))
     if unknown:
         raise BadExercise(f"{table.place}.asks: {unknown[0]} is none of {', '.join(FEATS)}")
