@@ -97,7 +97,7 @@ class Report:
                 }
                 for one in self.findings
             ],
-            "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in self.gates],
+            "gates": [asdict(one) for one in self.gates],
             "occurred": list(map(str, self.occurred)),
             "holds_up_tried": str(self.tried),
             "holds_up": [one.to_json() for one in self.hold_ups],

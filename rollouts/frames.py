@@ -1,10 +1,10 @@
 """A trace as frames: after each step the rows, the transactions under way, and the values that users gave last.
 Frame 0 is the start, the last one has the fault. Nothing in a frame refers to the model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from catalog.text.message import NOTHING, Text, to_json
+from catalog.text.message import NOTHING, Text
 from rollouts.narration import Narrator, shown
 from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
@@ -45,7 +45,7 @@ class Meaning:
 
     key: str
     exists: bool
-    pairs: tuple[tuple[str, str], ...]
+    pairs: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +63,6 @@ class Frame:
     calls: tuple[Call, ...]
     meant: tuple[Meaning, ...]
     fault: Text = NOTHING
-
-    def to_json(self) -> dict[str, object]:
-        """Texts as `catalog.text.message.to_json` writes them, so that a page can translate."""
-        return {
-            "actor": self.actor,
-            "text": to_json(self.text),
-            "release": self.release,
-            "deploy": self.deploy,
-            "done": self.done,
-            "running": list(self.running),
-            "tables": [
-                {
-                    "name": table.name,
-                    "columns": list(table.columns),
-                    "rows": [
-                        {"id": r.identity, "cells": list(r.cells), "writer": r.writer, "is_deleted": r.is_deleted}
-                        for r in table.rows
-                    ],
-                }
-                for table in self.tables
-            ],
-            "calls": [
-                {"release": one.release, "call": one.call, "at": one.at, "of": one.of, "locks": list(one.locks)}
-                for one in self.calls
-            ],
-            "meant": [{"key": one.key, "exists": one.exists, "pairs": dict(one.pairs)} for one in self.meant],
-            "fault": to_json(self.fault) if self.fault else None,
-        }
 
 
 def frames_of(model: Model, finding: Finding) -> Iterator[Frame]:
@@ -120,7 +92,7 @@ def _frame(
         tables=tuple(_tables(model, narrator, world)),
         calls=tuple(_call(model, narrator, one, world) for one in world.transactions),
         meant=tuple(
-            Meaning(shown(key), one is not None, tuple((name, shown(value)) for name, value in one or ()))
+            Meaning(shown(key), one is not None, {name: shown(value) for name, value in one or ()})
             for key, one in zip(model.keys, world.meant, strict=True)
         ),
         fault=fault,

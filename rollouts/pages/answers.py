@@ -5,7 +5,7 @@ from typing import Any
 
 from catalog.text.message import Text, from_json, to_json
 from lab.ladders.played import Played
-from lab.sessions.as_json import restored, stored
+from lab.sessions import as_json
 from rollouts.checks import Report, Trace, check
 from rollouts.findings import UNKNOWN
 from rollouts.lessons.film import played_of
@@ -16,6 +16,7 @@ BUDGET = Budget(worlds=100_000, seconds=10.0)
 TRACES_MAX = 8
 """The page shows the shortest findings; the command prints all."""
 
+SHOWN = ("kind", "counts", "is_yours", "gate", "fault", "lines", "frames")
 TEXT, PLAYED = "text", "played"
 Json = dict[str, Any]
 
@@ -39,16 +40,15 @@ def answer(text: str, *, worlds: int, seconds: float, watch: Watch) -> Json:
 def _report_json(report: Report) -> Json:
     found: Json = {"verdict": report.verdict, "title": _text(report.title)}
     if report.mistake is not None:
-        mistake = report.mistake
-        return found | {"mistake": {"message": mistake.message, "key": mistake.key, "line": mistake.line}}
+        return found | {"mistake": as_json.to_json(report.mistake)}
     played = None if report.answer is None else played_of(report.answer)
     return found | {
         "bounds": _text(report.bounds),
         "worlds": report.worlds,
-        "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in report.gates],
+        "gates": as_json.to_json(report.gates),
         "traces": [_trace_json(one) for one in report.findings[:TRACES_MAX]],
         "more": max(0, len(report.findings) - TRACES_MAX),
-        "occurred": [_text(one) for one in report.occurred],
+        "occurred": as_json.to_json(report.occurred, _text),
         "holds_up": [
             {
                 "deploy": one.deploy,
@@ -62,34 +62,18 @@ def _report_json(report: Report) -> Json:
             for one in report.hold_ups
         ],
         "tried": _text(report.tried),
-        "words": [
-            {"deploy": one.deploy, "texts": one.texts, "alembic": one.alembic, "django": one.django}
-            for one in report.words
-        ],
-        PLAYED: None if played is None else stored(played),
+        "words": as_json.to_json(report.words),
+        PLAYED: None if played is None else as_json.stored(played),
         "repair": report.repair and {"what": _text(report.repair.what), "text": report.repair.text},
     }
 
 
 def played_in(found: Json) -> Played | None:
-    return restored(Played, found[PLAYED]) if found.get(PLAYED) else None
+    return as_json.restored(Played, found[PLAYED]) if found.get(PLAYED) else None
 
 
 def _trace_json(trace: Trace) -> Json:
-    return {
-        "kind": trace.kind,
-        "counts": trace.counts,
-        "is_yours": trace.is_yours,
-        "gate": trace.gate,
-        "fault": _text(trace.fault),
-        "lines": [_text(one) for one in trace.lines],
-        "frames": [_frame_json(frame.to_json()) for frame in trace.frames],
-    }
-
-
-def _frame_json(frame: Json) -> Json:
-    fault = frame["fault"]
-    return frame | {"text": {TEXT: frame["text"]}, "fault": fault and {TEXT: fault}}
+    return {name: as_json.to_json(getattr(trace, name), _text) for name in SHOWN}
 
 
 def _text(text: Text) -> Json:
