@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.anywhere.host import write_folder
+from tests.anywhere.host import Served, write_folder
 from tests.chromium import running_browser
 
 
@@ -27,3 +27,16 @@ def browser() -> Iterator[Browser]:
     """Ends with the file: the folder's other tests use Django's ORM."""
     with running_browser() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[Served]:
+    running = Served(folder)
+    yield running
+    running.end()
+
+
+@pytest.fixture(scope="module")
+def complaints() -> list[str]:
+    """Of the browser's console."""
+    return []

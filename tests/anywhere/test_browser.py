@@ -23,18 +23,6 @@ BOOKS = {book.folder: book for book in books()}
 
 
 @pytest.fixture(scope="module")
-def served(folder: Path) -> Iterator[Served]:
-    running = Served(folder)
-    yield running
-    running.end()
-
-
-@pytest.fixture(scope="module")
-def complaints() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(**PHONE)
     made.set_default_timeout(ANSWER_MS_MAX)

@@ -4,7 +4,6 @@ In the soak; the suite does three chapters (`test_browser`)."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -25,18 +24,6 @@ SEND = """([action, fields]) => {
   document.body.append(form);
   form.submit();
 }"""
-
-
-@pytest.fixture(scope="module")
-def complaints() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def served(folder: Path) -> Iterator[Served]:
-    running = Served(folder)
-    yield running
-    running.end()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.leases.own_redis import OwnRedis
-from tests.leases.rows import Connection, make_table, register
+from tests.leases.rows import Connection, acquire, make_table, register
 from tests.leases.stage import Stage
 
 
@@ -27,6 +27,14 @@ def database(connect: Callable[[], Connection]) -> Connection:
 @pytest.fixture
 def publisher(connect: Callable[[], Connection]) -> Connection:
     return connect()
+
+
+@pytest.fixture
+def node(database: Connection) -> None:
+    """Node n1 leases the newest version of a table."""
+    make_table(database)
+    register(database)
+    acquire(database)
 
 
 @pytest.fixture

@@ -24,13 +24,6 @@ CATALOG = ("/admin/catalog/table/", "/admin/catalog/descriptor/", "/admin/catalo
 
 
 @pytest.fixture
-def node(database: Connection) -> None:
-    make_table(database)
-    register(database)
-    acquire(database)
-
-
-@pytest.fixture
 def staff(client: Client, node: None) -> Callable[..., Client]:
     """Signed in as ada, who may look and do what is named."""
 

@@ -12,14 +12,7 @@ from redis import Redis
 
 from catalog.elements import Coordination
 from leases.samples import Sample
-from tests.leases.rows import Connection, acquire, leased, make_table, publish, register, users
-
-
-@pytest.fixture
-def node(database: Connection) -> None:
-    make_table(database)
-    register(database)
-    acquire(database)
+from tests.leases.rows import Connection, leased, make_table, publish, users
 
 
 def run(*words: str) -> str:

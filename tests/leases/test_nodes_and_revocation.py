@@ -8,20 +8,12 @@ from tests.leases.rows import (
     Connection,
     acquire,
     leased,
-    make_table,
     only,
     register,
     using,
 )
 
 ENDED = psycopg.errors.AdminShutdown
-
-
-@pytest.fixture
-def node(database: Connection) -> None:
-    make_table(database)
-    register(database)
-    acquire(database)
 
 
 def test_revoking_ends_the_sessions_that_use_the_version_and_deletes_the_lease(

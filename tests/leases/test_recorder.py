@@ -17,14 +17,7 @@ from leases.redis import samples as redis_samples
 from leases.samples import Sample
 from leases.services import append_event, control_transaction, sweep_expired
 from leases.staircase.facts import Mark, Work
-from tests.leases.rows import USERS, Connection, acquire, expire, make_table, only, publish, register, renew, users
-
-
-@pytest.fixture
-def node(database: Connection) -> None:
-    make_table(database)
-    register(database)
-    acquire(database)
+from tests.leases.rows import USERS, Connection, acquire, expire, only, publish, register, renew, users
 
 
 def past() -> list[tuple[str, int]]:

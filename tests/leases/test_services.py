@@ -9,14 +9,7 @@ from catalog.elements import State, TableId
 from catalog.selectors import events_since
 from leases import rules, selectors, services, tasks
 from leases.models import Lease, Node
-from tests.leases.rows import USERS, Connection, acquire, expire, leased, make_table, publish, register, users, using
-
-
-@pytest.fixture
-def node(database: Connection) -> None:
-    make_table(database)
-    register(database)
-    acquire(database)
+from tests.leases.rows import USERS, Connection, acquire, expire, leased, publish, users, using
 
 
 def told(stream: str = "cluster") -> list[str]:
