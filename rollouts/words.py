@@ -124,7 +124,6 @@ _TYPES = {
 
 
 def _types(kind: Type, options: str = "") -> tuple[str, str] | None:
-    """A type in SQLAlchemy and as a field of Django; None without a plain equivalent in both."""
     if kind.name == "varchar" and kind.size:
         more = f"max_length={kind.size}" + (f", {options}" if options else "")
         return f"sa.String({kind.size})", f"models.CharField({more})"

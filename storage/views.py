@@ -69,7 +69,6 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
 
 
 def _is_place(descriptor: Descriptor, placement: PlacementId, index: IndexId, start: bytes) -> bool:
-    """True if a page of the index's pairs may begin at this key."""
     low = prefix(descriptor, placement, index)
     return low <= start < after_key(low) and bounds(start, start)[1] <= COLUMN_MAX
 

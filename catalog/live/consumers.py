@@ -271,7 +271,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             relay().touch(stream)
 
     async def _catch_up(self, stream: str, *, whole: bool = False) -> None:
-        """Send what the socket has not sent yet: events one by one, or a snapshot."""
         if whole:
             messages = [await self._in_language(snapshot.snapshot_of, stream)]
         else:

@@ -63,7 +63,6 @@ def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
 
 
 def _numeric_field(text: str, start: int) -> tuple[str, int]:
-    """Kind and end of a field that begins with a digit."""
     end = _while(text, start, _digit)
     if end < len(text) and text[end] == ":":
         return "time", _while(text, end, lambda c: _digit(c) or c in ":.")

@@ -160,7 +160,6 @@ class Driver:
             raise NotItsTurn(f"another change moves a table of change {self.change_id}: {claimed}") from claimed
 
     def _plan_if_new(self) -> Plan | None:
-        """The plan, made again at the start; None when the change has ended without a step."""
         change = Change.objects.get(pk=self.change_id)
         if change.status in ENDED or not is_its_turn(change):
             raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its tables come first")

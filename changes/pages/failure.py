@@ -190,7 +190,6 @@ def _query(plan: Plan, version: Descriptor, columns: Collection[ColumnId], where
 
 
 def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> str:
-    """The table after the rollback; a column that the change adds has its fill value."""
     table, there = quoted(plan.table), {column.id for column in plan.base.columns} if plan.base else set()
     added = [version.column(column) for column in sorted(columns) if column not in there]
     values = []

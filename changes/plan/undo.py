@@ -224,7 +224,6 @@ def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
 
 
 def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
-    """Drops what was added, unless it goes with an added column."""
     if element.kind.is_column:
         yield f"DROP COLUMN {quoted(element.name)}"
         return

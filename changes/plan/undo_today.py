@@ -146,7 +146,6 @@ def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
 
 
 def _check_referenced(plan: Plan, view: CatalogView) -> None:
-    """A foreign key must refer to the same table and columns."""
     for one in _foreign_keys_back(plan):
         if one.references == plan.table_id:
             continue

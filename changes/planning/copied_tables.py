@@ -96,7 +96,6 @@ def _column(column: Column, table: Descriptor, options: int) -> str:
 
 
 def _own_indexes(table: Descriptor) -> Iterator[Index]:
-    """Public indexes without those of the primary key and guards."""
     guards = () if table.is_home_in_key else table.key_guards[:1]
     for index in table.public_indexes:
         if not index.primary and index not in guards and not any(table.column(c).is_hidden for c in index.column_ids):

@@ -96,7 +96,6 @@ def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tu
 
 
 def _check(texts: list[str], view: CatalogView, views: Collection[int]) -> None:
-    """Raises the first refusal, as if `views` had been dropped."""
     known = {table.table_id: table for table in view.tables}
     left = tuple(one for one in view.views if one.view_id not in views)
     for text in texts:

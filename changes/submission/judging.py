@@ -1,14 +1,7 @@
-"""Asks PostgreSQL about an expression of a schema: as a generated column or a default of a temporary table.
-
-    CREATE TEMP TABLE "trips" ("id" bigint, "doc" jsonb)                     the table's public columns, no rows
-    SELECT jsonb_.. FROM ..                                                  names, and what the reader role may call
-    ALTER TABLE .. ADD value boolean GENERATED ALWAYS AS (jsonb_..) STORED   its type; 42P17 where it is not immutable
-
-    CREATE TEMP TABLE "default" ("made" date DEFAULT (now() + 1))            its type; it reads no column
-    SELECT now() + 1 FROM ..                                                 what the reader role may call
-
-The text is kept as PostgreSQL prints it, with constants as they are read now.
-"""
+"""Asks PostgreSQL about an expression of a schema: as a generated column (42P17 where it is not immutable), or a
+default, of a temporary table with the table's public columns and no rows. A SELECT of it before checks names, and
+functions that the reader role may call. The text is kept as PostgreSQL prints it, with constants as they are read
+now."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -227,7 +227,6 @@ def _plans() -> Iterator[Variant]:
 
 
 def _broken_plans() -> Iterator[Variant]:
-    """Section 4's rules for plans, each left out once."""
     index, unique, constraint = f"{OPTIONAL}index", f"{OPTIONAL}unique-index", f"{OPTIONAL}constraint"
     yield _plan("column-and-index-each-by-its-own-sequence", index, "PP dw -d --", "C5")
     yield _plan("index-public-after-its-column", index, "PP dP -w -d --", "C4 C5")

@@ -1,8 +1,5 @@
-"""An order of tiles as a value, and the model that it is. Everything in it is bounded and checked before it is
-explored, since anybody may send one.
-
-    {"element": "index", "ground": "absent", "tiles": ["write-only", "fill", "public"], "rows": null}
-"""
+"""An order of tiles as a value (element, ground, tiles, rows), and the model that it is. Everything in it is bounded
+and checked before it is explored, since anybody may send one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

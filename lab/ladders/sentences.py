@@ -146,7 +146,6 @@ class Sentences:
         return (node.use if node.transaction is None else node.transaction.use)[0]
 
     def _puts(self, name: str, statement: Statement, config: Config) -> bool:
-        """True if the statement puts a pair of the elements, even one that is stored already."""
         effects = self.plain.effects
         described = effects.program.descriptor(self.plain.stops[config.stop], self._version_used(name, config))
         ops = effects.operations(described, effects.snapshot(config.contents), statement) or ()

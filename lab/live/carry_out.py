@@ -117,7 +117,6 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
 
 
 def _drop_kept(replay: Replay) -> None:
-    """The sandbox of a person's replay is kept for a look until the next one begins."""
     kept = Replay.objects.filter(owner=replay.owner, ended_at__isnull=False).values_list("table", flat=True)
     for table in sandbox.sandboxes(replay.owner):
         if table.name in kept:

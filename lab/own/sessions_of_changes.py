@@ -70,7 +70,6 @@ def session_of_failure(plan: Plan, chapter: str) -> Session | None:
 
 
 def _parts(plan: Plan) -> Iterator[tuple[Part, int]]:
-    """The parts that have a version for each of the plan's, and the number of the model's first."""
     try:
         parts = parts_of(plan, nodes=NODES).explored
     except BadModel:

@@ -39,7 +39,6 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
 
 
 def _ran(request: HttpRequest, links: Mapping[str, str]) -> dict[str, int]:
-    """The newest replay of each link that came to a verdict, for readers who may see the cluster."""
     if not request.user.is_authenticated:
         return {}
     compared = Replay.objects.filter(link__in=links.values(), outcome__result="compared").order_by("pk")

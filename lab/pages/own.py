@@ -284,7 +284,6 @@ def _case_json(number: int, case: Case) -> dict[str, Any]:
 
 
 def _ladder(case: Case) -> Mapping[str, Any] | None:
-    """The case as a ladder to change and to run, in the schema's names; None where tiles cannot say it."""
     order = order_of(case.model)
     if order is None:
         return None
@@ -318,7 +317,6 @@ def _stands_for(names: Names) -> dict[str, Any]:
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    """A question as its card shows it, with its progress; the card is polled until it is done."""
     shown = worded(question)
     if shown["state"] != "done":
         return {"question": shown}

@@ -68,7 +68,6 @@ def _drawn(outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(sentences: Sequence[str], kept: Kept) -> list[dict[str, Any]]:
-    """Each action, when it was done, and how long it took, most of it waiting."""
     lengths, ends = dict(enumerate(_lengths(kept), 1)), dict(enumerate(kept.times, 1))
     return [
         {"text": text, "is_done": kept.done >= number, "seconds": lengths.get(number), "at": ends.get(number)}

@@ -65,7 +65,6 @@ def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: boo
 
 
 def _lease(blocker: Mapping[str, Any]) -> LeaseOn | None:
-    """The lease by which a node blocks a change; None: by a transaction that has none."""
     found = (lease for lease in held_leases(blocker["table_id"]) if lease.node == blocker["node"])
     return next((lease for lease in found if lease.version == blocker["version"]), None)
 

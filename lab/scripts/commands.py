@@ -1,10 +1,6 @@
-"""The language of golden scripts: one command a line, each a sentence about a cluster. `COMMANDS` is the whole
-language, filled by `lab.scripts.commands_of`. A command returns its lines, or raises `LabError`.
-
-    n1: take users                    the name before a colon makes the node
-    create index by_name on users (name)
-    n1.b: insert users (1, 'a')       a second session of n1
-"""
+"""The language of golden scripts (docs/reference/scripts.md): one command a line, each a sentence about a cluster. A
+name before a colon makes the node, `n1.b` is a second session of n1. `COMMANDS`, filled by `lab.scripts.commands_of`,
+is the whole language. A command returns its lines, or raises `LabError`."""
 
 import re
 from collections.abc import Callable

@@ -1,10 +1,4 @@
-"""Versions made by hand: the edits of `publish users ..`.
-
-add index by_name (name desc) delete-only          index by_name write-only filling
-add column nick text default 'x' write-only        column nick public
-drop index by_name                                 table delete-only
-swap a b
-"""
+"""Versions made by hand: the edits of `publish users ..` (docs/reference/scripts.md), such as `swap a b`."""
 
 import re
 from collections.abc import Callable

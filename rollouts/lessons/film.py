@@ -62,7 +62,6 @@ def _quiet(model: Model) -> Iterator[tuple[Step, World]]:
 
 
 def _next(model: Model, world: World, done: set[tuple[int, int, str]]) -> tuple[Step, World] | None:
-    """The next step: transactions first, then each operation that may run once, then the deploy."""
     deploys: list[tuple[Step, World]] = []
     for step, outcome in model.steps(world):
         if isinstance(outcome, Fault | Waits):

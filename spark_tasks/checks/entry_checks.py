@@ -213,7 +213,6 @@ class EntryJudge:
                 yield storage, page
 
     def _malformed(self, connection: Connection, found: Finding) -> int:
-        """The number of entries with unreadable keys (C3)."""
         total = 0
         for storage, page in self._stored(connection):
             for key in page.keys.to_pylist():

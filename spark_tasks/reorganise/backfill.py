@@ -174,7 +174,6 @@ class Fill:
     def _parts(
         self, worker: FillWorker, key_range: KeyRange, found: MissingPairs, progress: chunk.Progress
     ) -> Iterator[tuple[int, Pairs, chunk.Mark]]:
-        """The pairs of each chunk, and its mark; one empty chunk when there is nothing to put."""
         left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
         total = sum(len(pairs) for _, pairs in left)
         if not total:

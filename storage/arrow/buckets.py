@@ -93,7 +93,6 @@ def storage_of(bucket: pa.Array, *, storages: int, buckets: int) -> pa.Array:
 
 
 def _crc32c(texts: bytes, length: int, count: int) -> pa.Array:
-    """The CRC of each of `count` texts that lie one after the other."""
     crc = [b"\xff" * count] * 4
     for place in range(length):
         looked_up = _xor(crc[0], texts[place::length])

@@ -1,9 +1,5 @@
-"""Rows that break a rule, in words and as an `Offender`, cells of a table.
-
-row id = 3 with (age) = (16) breaks constraint adult
-row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
-row id = 7 with (dest) = ('XXX') breaks constraint to_airport: no row of airports has (code) = ('XXX')
-"""
+"""Rows that break a rule, in words (row id = 3 with (age) = (16) breaks constraint adult) and as an `Offender`, for
+tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -108,7 +108,6 @@ def _execute(connection: psycopg.Connection[Any], statement: str) -> None:
 
 
 def _alter(connection: psycopg.Connection[Any], steps: Sequence[Step]) -> dict[Piece, str]:
-    """Executes the steps; returns the pieces that PostgreSQL does not take, and why."""
     lacking: dict[Piece, str] = {}
     for step in steps:
         if step.piece is None:
@@ -183,7 +182,6 @@ def alters_of(before: Position, store: Store) -> Alters:
 
 
 def _beside(tables: Iterable[Descriptor], store: Store) -> set[int]:
-    """Tables at the other ends of foreign keys, those behind them, and those that views read."""
     found = {int(one.references) for table in tables for one in table.constraints if one.references is not None}
     further = store.bodies((i, store.tables[i]) for i in found if i in store.tables)
     found |= {int(o.references) for table in further.values() for o in table.constraints if o.references is not None}

@@ -106,7 +106,6 @@ def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
 
 
 def _replace(place: Any, query: str) -> None:
-    """Puts a subquery in place of a name in FROM, with the same alias."""
     alias = place.range_var.alias
     subselect = grammar.parse(f"SELECT 1 FROM ({query}) AS x").stmts[0].stmt.select_stmt.from_clause[0].range_subselect
     subselect.alias.CopyFrom(alias)

@@ -1,13 +1,6 @@
-"""The tables of models: a primary key, one column, and the elements that move.
-
-    index, unique index    t (id, a)        index by_a on a, perhaps WHERE a = 11
-    column, table          t (id, a)        the column a itself, or the table
-    constraint             t (id, a)        NOT NULL, or CHECK (a = 11), on a, or a refers to id
-    foreign key            child (id, a)    a refers to parent (id); both descriptors bear it (L11)
-    placement              t (id, a)        by id, and by a
-
-A parent's key and the value that refers to it are encoded alike, so values stand for parents.
-"""
+"""The tables of models: t (id, a), or child (id, a) and parent (id), with the elements that move: the column or table
+itself, an index by_a (perhaps WHERE a = 11), NOT NULL or CHECK (a = 11), a foreign key (L11), placements by id and by
+a. A parent's key and the value that refers to it are encoded alike, so values stand for parents."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -140,7 +140,6 @@ def _tasks(mine: Course, book: Book, number: int) -> list[dict[str, Any]]:
 
 
 def _counts(request: HttpRequest, mine: Course, place: tuple[Book, Chapter, Screen]) -> dict[str, Any]:
-    """First answers to the screen's prediction; which are right is marked only where that is asked for."""
     book, chapter, screen = place
     shows_right = request.GET.get("right") == "1"
     first = selectors.first_predictions(mine, [chapter])

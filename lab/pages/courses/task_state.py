@@ -76,7 +76,6 @@ def task_state(
 
 
 def _with_item(request: HttpRequest, screen: Screen, found: TaskState) -> TaskState:
-    """The same with the session of the item that the address names, or of the first, from its start."""
     task = screen.task
     if not isinstance(task, Predict) or all(setup_named(item.start.setup).kind == MODEL for item in task.items):
         return found

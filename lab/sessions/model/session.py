@@ -127,7 +127,6 @@ class Machine:
         return taken
 
     def _statement(self, config: Config, step: Step, after: Config) -> Text:
-        """The statement that a commit ends, in plain words; nothing if it changes nothing in the store."""
         if step[1:] != ("commit",) or after.contents == config.contents:
             return NOTHING
         ended = config.nodes[self.plain.names.index(step[0])].transaction  # type: ignore[arg-type]
