@@ -14,7 +14,7 @@ import struct
 import sys
 import termios
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ import psycopg
 from psycopg import pq
 
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, QUERY_CANCELED, TOO_MANY_CONNECTIONS, SqlError
+from expressions.limits import TOO_LONG
 from nodes.store.relay import ROW_BYTES_MAX, Relay
 from storage.commit_outcomes import LIFE
 
@@ -38,6 +39,10 @@ ANSWER_BYTES_MAX = 2**21
 """Of what the store says to one message outside of a pipeline: twice a value."""
 READS_MAX = 32
 """Pieces of an answer read before others get their turn."""
+LONG_ROW = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
+WRITE_BYTES = 2**16
+"""Of data for COPY, before it is seen whether PostgreSQL still takes them."""
+CUT = b"the data are cut off"
 BYTEA, INT2 = 17, 21
 REFUSED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 SYNC, CHUNK = pq.ExecStatus.PIPELINE_SYNC, pq.ExecStatus.TUPLES_CHUNK
@@ -84,6 +89,14 @@ class CopyCommand(UsersCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInCommand(CopyCommand):
+    """A COPY FROM STDIN. `data` gives what it reads, once PostgreSQL has said whether that is binary."""
+
+    data: Callable[[bool], AsyncGenerator[bytes]]
+    notice: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeCommand(UsersCommand):
     """A text whose parameters and columns are asked for; its result has them, and nothing is done."""
 
@@ -99,6 +112,10 @@ class StoreError(Exception):
     position: int = 0
     hint: str = ""
     at: int = 0
+    table: str = ""
+    column: str = ""
+    constraint: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
         return self.message
@@ -143,10 +160,12 @@ class _Batch:
     later: Sequence[Command]
     """A COPY, which no pipeline takes, and what comes behind it: not sent yet."""
     prepares: deque[tuple[Hashable, bytes] | None] = field(default_factory=deque)
-    is_apart: bool = False
-    """Its COPY is under way."""
+    apart: CopyCommand | None = None
+    """The COPY that is under way."""
     has_data: bool = False
-    """The data of its COPY come."""
+    """Its data come."""
+    feed: "_Feed | None" = None
+    """Its data are waited for."""
     results: list[pq.abc.PGresult] = field(default_factory=list)
     error: StoreError | None = None
     seen: int = 0
@@ -162,6 +181,29 @@ class _Batch:
         self.is_over = True
         if not self.done.done():
             self.done.set_result(None)
+
+
+@dataclass(slots=True)
+class _Feed:
+    """What comes from PostgreSQL while data are sent to it.
+
+    libpq hands over a notice at once, and an error when the data end. So bytes that give no notice are an error,
+    unless the rest of a notice comes while more is sent.
+    """
+
+    is_binary: bool
+    has_notice: bool = False
+    is_read: bool = False
+    is_unclear: bool = False
+    is_cut: bool = False
+    """The rest of the data is not sent."""
+
+    def is_refused(self) -> bool:
+        """Whether an error has come before the data that were sent last."""
+        was_unclear, self.is_unclear = self.is_unclear, not self.has_notice and (self.is_read or self.is_unclear)
+        is_refused = was_unclear and not self.has_notice
+        self.has_notice = self.is_read = False
+        return is_refused
 
 
 def arrived(socket: int) -> int:
@@ -213,32 +255,10 @@ def _binary(param: bytes | int | list[bytes] | list[int]) -> bytes:
     return int2_array(param) if param and isinstance(param[0], int) else bytea_array(param)  # type: ignore[arg-type]
 
 
-class AnswerTooLong(Exception):
-    """The store says more outside of a pipeline than a node is to hold: its message has a value of a user's."""
-
-
-class Owner(psycopg.AsyncConnection[tuple[object, ...]]):
-    """psycopg's connection. Raises `AnswerTooLong` instead of reading a long answer, and is of no use then."""
-
-    async def wait(self, gen: Any, interval: float = 0.1) -> Any:
-        return await super().wait(self._bounded(gen), interval)
-
-    def _bounded(self, gen: Any) -> Any:
-        size, ready = 0, None
-        try:
-            while True:
-                ready = yield gen.send(ready)
-                size += arrived(self.pgconn.socket)
-                if size > ANSWER_BYTES_MAX:
-                    raise AnswerTooLong
-        except StopIteration as end:
-            return end.value
-
-
 class StoreConnection:
     """One session at the store. One batch at a time; `is_ready` when none is under way and the last did not fail."""
 
-    def __init__(self, connection: Owner) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._owner = connection
         self._pgconn = connection.pgconn
         self._loop = asyncio.get_running_loop()
@@ -256,12 +276,16 @@ class StoreConnection:
         self.is_lost = False
         self.is_ready = True
         self._is_paused = False
+        self._written: asyncio.Future[None] | None = None
+        """Done once the socket has taken what libpq holds."""
+        self._unread = 0
+        """Bytes read amid a COPY that no notice has explained."""
         self.life: str | None = None
 
     @classmethod
     async def connect(cls, dsn: str, application_name: str, options: str, *, lives: bool = True) -> "StoreConnection":
         """A new session; of one that never commits nobody asks for the sign of the server's life (`lives`)."""
-        owner = await Owner.connect(
+        owner = await psycopg.AsyncConnection.connect(
             dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=CONNECT_S_MAX
         )
         connection = cls(owner)
@@ -319,6 +343,8 @@ class StoreConnection:
         self._push()
         try:
             await batch.done
+            if batch.feed is not None:
+                await self._send_data(batch, batch.feed)
         except asyncio.CancelledError as cancel:
             await finished(self._stop(batch))
             if commit:
@@ -328,37 +354,6 @@ class StoreConnection:
             raise batch.error
         self.is_ready = True
         return batch.results
-
-    @contextlib.asynccontextmanager
-    async def apart(self, notice: "Callable[[pq.abc.PGresult], None]") -> AsyncIterator[Owner]:
-        """The session for psycopg's own use, between two batches: a pipeline takes no COPY."""
-        assert self._batch is None, "a session of the store does one batch at a time"
-        if self.is_lost:
-            raise self._lost()
-        self._loop.remove_reader(self._fd)
-        self._pgconn.exit_pipeline_mode()
-        self._pgconn.notice_handler = notice
-        try:
-            yield self._owner
-        except AnswerTooLong:
-            self._lose("the store gave a long answer")
-            raise
-        finally:
-            self._pgconn.notice_handler = self._hear_last_words
-            try:
-                if not self.is_lost:
-                    self._pgconn.enter_pipeline_mode()
-                    self._loop.add_reader(self._fd, self._on_readable)
-            except psycopg.OperationalError as error:
-                self._lose(first_line(error))
-
-    def read_notices(self) -> bool:
-        """Read all that has arrived amid COPY; True if anything has. An error stays with libpq."""
-        if self.is_lost or not self._arrivals.poll(0):
-            return False
-        self._pgconn.consume_input()
-        self._pgconn.is_busy()  # hands notices over
-        return True
 
     @property
     def last_words(self) -> str:
@@ -428,6 +423,7 @@ class StoreConnection:
     def _push(self) -> None:
         try:
             if self._pgconn.flush():
+                self._written = self._loop.create_future()
                 self._loop.add_writer(self._fd, self._on_writable)
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
@@ -435,9 +431,14 @@ class StoreConnection:
     def _on_writable(self) -> None:
         try:
             if not self._pgconn.flush():
-                self._loop.remove_writer(self._fd)
+                self._stop_writing()
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
+
+    def _stop_writing(self) -> None:
+        self._loop.remove_writer(self._fd)
+        if self._written is not None and not self._written.done():
+            self._written.set_result(None)
 
     def _on_readable(self) -> None:
         """Reads until nothing more comes. libpq reads a piece at a time, and uvloop watches a socket no longer after
@@ -462,9 +463,8 @@ class StoreConnection:
                 self._loop.add_reader(self._fd, self._on_readable)
                 self._loop.call_soon(self._read_on)
 
-    def _end_long_row(self) -> None:
+    def _end_long(self, message: str) -> None:
         assert self._batch is not None
-        message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
         self._batch.error = self._batch.error or StoreError(PROGRAM_LIMIT, message, position=self._batch.seen)
         self._lose(message)
 
@@ -474,19 +474,28 @@ class StoreConnection:
             if relay is not None:
                 relay.bytes_without_row += arrived(self._fd)
                 if relay.bytes_without_row > ROW_BYTES_MAX:
-                    self._end_long_row()
-                if self.is_lost:
-                    return
+                    self._end_long(LONG_ROW)
+            elif self._batch is not None and self._batch.apart is not None:
+                size = arrived(self._fd)
+                self._unread += size
+                if self._batch.feed is not None and size:
+                    self._batch.feed.is_read = True
+                if self._unread > ANSWER_BYTES_MAX:
+                    self._end_long(TOO_LONG)
+            if self.is_lost:
+                return
             self._pgconn.consume_input()
             while self._batch is not None and (self._batch.has_data or not self._pgconn.is_busy()):
                 if self._batch.has_data:
                     if not self._take_data(self._batch):
                         break
                     continue
+                if self._batch.feed is not None:
+                    break
                 result = self._pgconn.get_result()
                 if result is not None:
                     self._take(self._batch, result)
-                elif self._batch.is_apart:
+                elif self._batch.apart is not None:
                     self._end_apart(self._batch)
                 elif (relay := self._batch.relay) is not None:  # the answer before it is complete
                     self._pgconn.set_chunked_rows_mode(relay.chunk_rows)
@@ -508,11 +517,63 @@ class StoreConnection:
     def _begin_apart(self, batch: _Batch) -> None:
         """Send the COPY of a batch, whose results so far are there."""
         copy, *batch.later = batch.later
+        assert isinstance(copy, CopyCommand)
         self._pgconn.exit_pipeline_mode()
         self._pgconn.send_query_params(copy.sql.encode(), None)
-        batch.is_apart = True
+        batch.apart, self._unread = copy, 0
         batch.prepares.append(None)
         self._push()
+
+    async def _send_data(self, batch: _Batch, feed: _Feed) -> None:
+        """Send the data of a COPY, and wait for what comes of the batch. Raises what its source raises."""
+        assert isinstance(batch.apart, CopyInCommand)
+        size = 0
+        try:
+            async with contextlib.aclosing(batch.apart.data(feed.is_binary)) as pieces:
+                async for piece in pieces:
+                    if batch.is_over:
+                        break
+                    self._pgconn.put_copy_data(piece)
+                    size += len(piece)
+                    if size >= WRITE_BYTES:
+                        size = 0
+                        await self._flushed()
+                        if batch.is_over or feed.is_refused():
+                            feed.is_cut = True
+                            break
+        except psycopg.OperationalError as error:
+            self._lose(first_line(error))
+        except asyncio.CancelledError:
+            raise  # the batch is stopped for it
+        except Exception:
+            feed.is_cut = True
+            await self._done_after_data(batch)
+            raise
+        await self._done_after_data(batch)
+
+    async def _done_after_data(self, batch: _Batch) -> None:
+        batch.done = self._loop.create_future()
+        self._end_data(batch)
+        await batch.done
+
+    def _end_data(self, batch: _Batch) -> None:
+        """Say that the data are complete, or else that PostgreSQL is not to take those that came for all of them."""
+        feed, batch.feed = batch.feed, None
+        if batch.is_over:
+            batch.end()
+        elif feed is not None:
+            try:
+                self._pgconn.put_copy_end(CUT if feed.is_cut else None)
+                self._push()
+            except psycopg.OperationalError as error:
+                self._lose(first_line(error))
+
+    async def _flushed(self) -> None:
+        """Let others go first, and wait until the socket has taken all."""
+        self._push()
+        await asyncio.sleep(0)
+        if self._written is not None and not self._written.done():
+            await self._written
 
     def _take_data(self, batch: _Batch) -> bool:
         """Take the next message of a COPY, or its end; False if the rest has to wait."""
@@ -528,10 +589,12 @@ class StoreConnection:
     def _end_apart(self, batch: _Batch) -> None:
         """The COPY of a batch is over: what comes behind it is sent, unless it has failed."""
         self._pgconn.enter_pipeline_mode()
-        batch.is_apart = False
+        batch.apart = None
         commands, batch.later = batch.later, ()
         if commands and batch.error is None:
             batch.prepares = self._send(commands)
+            if batch.relay is not None:
+                self._pgconn.set_chunked_rows_mode(batch.relay.chunk_rows)
             self._push()
         else:
             self._end(batch)
@@ -548,13 +611,20 @@ class StoreConnection:
         if status == SYNC:
             self._end(batch)
             return
+        if status == pq.ExecStatus.COPY_IN:
+            batch.feed = _Feed(bool(result.binary_tuples), is_cut=batch.error is not None)
+            if batch.error is not None:  # nobody wants it any more
+                self._end_data(batch)
+            elif not batch.done.done():
+                batch.done.set_result(None)
+            return
         if status == pq.ExecStatus.COPY_OUT:
             batch.has_data = True
             batch.relays[batch.seen].begin_copy(result)
             return
         if status == CHUNK and batch.relay is not None:
             if not batch.relay.add(result):
-                self._end_long_row()
+                self._end_long(LONG_ROW)
             return
         failed = status in REFUSED
         if failed:
@@ -573,6 +643,12 @@ class StoreConnection:
 
     def _hear_last_words(self, result: "pq.abc.PGresult") -> None:
         """A session goes on after an ordinary error: what that said is no reason for its end."""
+        batch = self._batch
+        if batch is not None and isinstance(batch.apart, CopyInCommand) and result.status not in REFUSED:
+            self._unread = 0
+            if batch.feed is not None:
+                batch.feed.has_notice = True
+            batch.apart.notice((result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode())
         severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED)
         if severity in (b"FATAL", b"PANIC"):
             self._last_words = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
@@ -593,7 +669,7 @@ class StoreConnection:
         if not self.is_lost:
             self.is_lost, self.is_ready = True, False
             self._loop.remove_reader(self._fd)
-            self._loop.remove_writer(self._fd)
+            self._stop_writing()
 
     async def _stop(self, batch: _Batch) -> None:
         """Stop the batch at the store and wait until the session is free again; one that does not answer is closed."""
@@ -601,13 +677,17 @@ class StoreConnection:
             return
         for relay in batch.relays.values():
             relay.let_go()
-        if batch.later:
+        if batch.later or batch.apart is not None:
             batch.later = ()
             batch.error = batch.error or StoreError(QUERY_CANCELED, "what was asked for is not wanted any more")
         batch.done = self._loop.create_future()
         try:
             async with asyncio.timeout(STOP_S_MAX):
-                await asyncio.to_thread(self._pgconn.get_cancel().cancel)
+                if batch.feed is not None:
+                    batch.feed.is_cut = True
+                    self._end_data(batch)
+                else:
+                    await asyncio.to_thread(self._pgconn.get_cancel().cancel)
                 await asyncio.shield(batch.done)
         except (TimeoutError, psycopg.OperationalError) as error:
             await self.close(f"the store did not stop a statement: {error or f'no answer in {STOP_S_MAX:g} s'}")
@@ -624,6 +704,10 @@ def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
         position,
         text(pq.DiagnosticField.MESSAGE_HINT),
         int(text(pq.DiagnosticField.STATEMENT_POSITION) or 0),
+        text(pq.DiagnosticField.TABLE_NAME),
+        text(pq.DiagnosticField.COLUMN_NAME),
+        text(pq.DiagnosticField.CONSTRAINT_NAME),
+        text(pq.DiagnosticField.CONTEXT),
     )
 
 

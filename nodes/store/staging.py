@@ -1,34 +1,29 @@
 """A session at the store in which PostgreSQL reads the data of one COPY FROM, apart from the transaction that writes.
 
-    BEGIN, the client's settings, reader role, CREATE TABLE pg_temp.t · COPY pg_temp.t · SELECT · ROLLBACK
+    BEGIN, the client's settings, reader role, CREATE TABLE pg_temp.t · COPY pg_temp.t · SELECT, ROLLBACK
 
 It takes as long as its client sends, and no lease has to last so long: it has no version's lock and no deadline, and
 nothing of it stays. The transaction that writes begins when the data is complete.
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-
-import psycopg
-from psycopg import pq
-from psycopg.copy import AsyncLibpqWriter
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG
 from nodes.store.pipeline import (
     ANSWER_BYTES_MAX,
     BINARY,
+    CUT,
     READ_COMMITTED,
-    AnswerTooLong,
     Command,
+    CopyInCommand,
     StoreConnection,
+    StoreConnectionLost,
     StoreError,
     StorePool,
     UsersCommand,
     finished,
-    first_line,
 )
 from nodes.store.relay import Relay, Row
 
@@ -36,174 +31,83 @@ BYTES_MAX = 2**31
 """Of the data of one COPY."""
 LINE_BYTES_MAX = 2**23
 """Of data in text and CSV. PostgreSQL quotes a wrong value whole, and a node holds what it says."""
-WRITE_BYTES = 2**16
+WIDE_BYTES = 2**15
+"""Rows of longer lines, on an average, come one by one from the store."""
 ROLLBACK = Command("ROLLBACK")
+COPY = 3
+"""Its place in the batch."""
 
 
-@dataclass(eq=False)
-class _Messages:
-    """Messages from PostgreSQL amid the data.
-
-    libpq hands over a notice at once, and an error when the data end. So bytes that give no notice are an error,
-    unless the rest of a notice comes while more is sent.
-    """
-
-    notice: Callable[[str], None]
-    _is_unclear: bool = False
-    _has_notice: bool = False
-
-    def receive(self, result: "pq.abc.PGresult") -> None:
-        self._has_notice = True
-        self.notice((result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode())
-
-    def have_error(self, *, is_read: bool) -> bool:
-        """True if an error has come; `is_read`: something was read after the last data."""
-        has_notice, was_unclear = self._has_notice, self._is_unclear
-        self._has_notice, self._is_unclear = False, not has_notice and (is_read or was_unclear)
-        return was_unclear and not has_notice
-
-
-@dataclass(eq=False)
-class _Size:
-    """The size of the data, and in text and CSV that of the line that has not ended."""
-
-    has_lines: bool
-    total: int = 0
-    line: int = 0
-
-    def add(self, piece: bytes) -> None:
-        """Raises 54000 for what is too long."""
-        self.total += len(piece)
-        if self.total > BYTES_MAX:
+async def bounded(pieces: AsyncIterator[bytes], rows: Relay, *, has_lines: bool) -> AsyncGenerator[bytes]:
+    """The data, whose `rows` come back. Raises 54000 for too much of it, in text and CSV also for a line too long."""
+    total = line = ends = 0
+    async for piece in pieces:
+        total += len(piece)
+        if total > BYTES_MAX:
             hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
             raise SqlError(PROGRAM_LIMIT, f"one COPY may have at most {BYTES_MAX} bytes", hint=hint)
-        if self.has_lines:
-            end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
-            self.line = len(piece) - 1 - end if end >= 0 else self.line + len(piece)
-            if self.line > LINE_BYTES_MAX:
-                message = f"a line of COPY's data may have at most {LINE_BYTES_MAX} bytes"
-                raise SqlError(PROGRAM_LIMIT, message, hint="look for a line end that is missing")
+        end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        line = len(piece) - 1 - end if end >= 0 else line + len(piece)
+        if has_lines and line > LINE_BYTES_MAX:
+            message = f"a line of COPY's data may have at most {LINE_BYTES_MAX} bytes"
+            raise SqlError(PROGRAM_LIMIT, message, hint="look for a line end that is missing")
+        ends += piece.count(b"\n")
+        yield piece
+    if total > WIDE_BYTES * (ends + 1):
+        rows.chunk_rows = 1
 
 
-class _Writer(AsyncLibpqWriter):
-    """Writes the data."""
+async def staged(
+    pool: StorePool, user: str, before: Command, create_sql: str, copy: CopyInCommand, read_sql: str, rows: Relay
+) -> AsyncGenerator[Sequence[Row]]:
+    """The rows of the staging table, in binary, as they come. Who does not take all has to close it.
 
-    is_cut = False
-    """The rest of the data does not come: PostgreSQL is not to take what came for all of them."""
-
-    async def finish(self, exc: BaseException | None = None) -> None:
-        await super().finish(InterruptedError() if exc is None and self.is_cut else exc)
-
-
-class Staging:
-    """The staging table of one COPY in its session."""
-
-    row_bytes = 0
-    """Of the data of a row, on an average."""
-
-    def __init__(self, connection: StoreConnection) -> None:
-        self._connection = connection
-
-    async def make(self, before: Command, create_sql: str) -> None:
-        """Make the table. `before`: the settings of the client, and its role."""
-        try:
-            await self._connection.run([Command(READ_COMMITTED), before, UsersCommand(create_sql)])
-        except StoreError as error:
-            raise SqlError(
-                error.sqlstate, error.message, detail=error.detail or None, hint=error.hint or None
-            ) from error
-
-    async def copy(
-        self,
-        sql: str,
-        begin: Callable[[bool], Awaitable[None]],
-        pieces: AsyncIterator[bytes],
-        notice: Callable[[str], None],
-        offset_of: Callable[[int], int],
-    ) -> None:
-        """Have PostgreSQL read the data. Raises its errors; `offset_of` gives the byte of the client's text.
-
-        `begin` asks for the data, binary or not, once the options are accepted. After an error nobody needs to send on.
-        """
-        waiting = bytearray()
-        messages = _Messages(notice)
-        try:
-            async with self._connection.apart(messages.receive) as session, session.cursor() as cursor:
-                writer = _Writer(cursor)
-                async with cursor.copy(sql, writer=writer) as copy:
-                    await copy.write(b"")  # psycopg adds nothing to data that has begun
-                    assert cursor.pgresult is not None
-                    is_binary = bool(cursor.pgresult.binary_tuples)
-                    size = _Size(has_lines=not is_binary)
-                    await begin(is_binary)
-                    async for piece in pieces:
-                        size.add(piece)
-                        waiting += piece
-                        if len(waiting) >= WRITE_BYTES:
-                            await copy.write(bytes(waiting))
-                            waiting.clear()
-                            if messages.have_error(is_read=self._connection.read_notices()):
-                                writer.is_cut = True
-                                break
-                    await copy.write(bytes(waiting))
-            self.row_bytes = size.total // max(cursor.rowcount, 1)
-        except psycopg.Error as error:
-            raise _translated(error, offset_of) from error
-        except AnswerTooLong:
-            raise SqlError(PROGRAM_LIMIT, TOO_LONG) from None
-        if writer.is_cut:  # it was no error
-            raise SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
-
-    async def rows(self, sql: str, chunk_rows: int) -> AsyncGenerator[Sequence[Row]]:
-        """The rows of a query, in binary, as they come. Who does not take all has to close it, which ends the batch."""
-        relay = Relay(chunk_rows)
-        commands = [UsersCommand(sql, result_format=BINARY, relay=relay)]
-        relay.begin(asyncio.get_running_loop().create_task(self._connection.run(commands)))
-        try:
-            while (rows := await relay.next()) is not None:
-                yield rows
-            await relay.finish()
-        except StoreError as error:
-            raise SqlError(error.sqlstate, error.message) from error
-        finally:
-            _, cancel = await finished(relay.drop())
-            if cancel is not None:
-                raise cancel
-
-
-@contextlib.asynccontextmanager
-async def staging(pool: StorePool, user: str) -> AsyncIterator[Staging]:
-    """A session for one COPY of a user's. Raises 53300 when none gets free in time."""
+    `before`: the settings of the client, and its role. Raises what PostgreSQL says, and 53300 for want of a session.
+    """
     connection = await pool.take(user)
+    read = UsersCommand(read_sql, result_format=BINARY, relay=rows)
+    commands = [Command(READ_COMMITTED), before, UsersCommand(create_sql), copy, read, ROLLBACK]
+    assert commands[COPY] is copy
+    rows.begin(asyncio.get_running_loop().create_task(connection.run(commands)))
     try:
-        yield Staging(connection)
+        while (some := await rows.next()) is not None:
+            yield some
+        await rows.finish()
+    except StoreError as error:
+        raise _translated(error, copy if error.position == COPY else None) from error
     finally:
-        try:
-            if not connection.is_lost:
-                await connection.run([ROLLBACK])
-        except StoreError:
-            await connection.close()
-        except BaseException:
-            await connection.close()
-            raise
-        finally:
-            pool.put_back(connection)
+        _, cancel = await finished(_end(pool, connection, rows))
+        if cancel is not None:
+            raise cancel
 
 
-def _translated(error: psycopg.Error, offset_of: Callable[[int], int]) -> SqlError:
-    given = error.diag
-    if len(str(error)) > ANSWER_BYTES_MAX:
+async def _end(pool: StorePool, connection: StoreConnection, rows: Relay) -> None:
+    await rows.drop()
+    try:
+        if not connection.is_ready and not connection.is_lost:
+            await connection.run([ROLLBACK])
+    except StoreError as error:
+        await connection.close(error.message)
+    finally:
+        pool.put_back(connection)
+
+
+def _translated(error: StoreError, copy: CopyInCommand | None) -> SqlError:
+    if len(error.message) + len(error.detail) + len(error.where) > ANSWER_BYTES_MAX:
         return SqlError(PROGRAM_LIMIT, TOO_LONG)
-    if given.sqlstate is None:
-        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {first_line(error)}")
+    if error.message.endswith(CUT.decode()):  # it was no error
+        return SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
+    if isinstance(error, StoreConnectionLost) and error.sqlstate == CONNECTION_FAILURE:
+        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {error.message}")
+    offset_of = None if copy is None or not error.at else copy.offset_of
     return SqlError(
-        given.sqlstate,
-        given.message_primary or first_line(error),
-        offset_of(int(given.statement_position)) if given.statement_position else -1,
-        detail=given.message_detail,
-        hint=given.message_hint,
-        table=given.table_name,
-        column=given.column_name,
-        constraint=given.constraint_name,
-        where=given.context,
+        error.sqlstate,
+        error.message,
+        -1 if offset_of is None else offset_of(error.at),
+        detail=error.detail or None,
+        hint=error.hint or None,
+        table=error.table or None,
+        column=error.column or None,
+        constraint=error.constraint or None,
+        where=error.where or None,
     )

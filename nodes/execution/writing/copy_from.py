@@ -5,7 +5,7 @@ may come later. Memory is bounded by one part, time and what a rollback leaves b
 holds back schema changes, and ends with its lease.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,8 +31,9 @@ from nodes.foreign_keys.violations import Check
 from nodes.sql.plans import InsertPlan
 from nodes.sql.writes.row_texts import WHERE, Text, Texts
 from nodes.store import reader
-from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Row
-from nodes.store.staging import Staging, staging
+from nodes.store.pipeline import CopyInCommand
+from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay, Row
+from nodes.store.staging import bounded, staged
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 from storage.integrity.references import Values as KeyValues
@@ -40,8 +41,6 @@ from storage.integrity.references import Values as KeyValues
 OPERATIONS_MAX = 20_000_000
 """Pairs that one COPY may put: of a row one for its existence, one for each column, one for each index."""
 PART_BYTES_MAX = 2**22
-WIDE_BYTES = 2**15
-"""Rows that are larger, on an average, come one by one from the store."""
 MISSING_MAX = 100_000
 """References to rows of the same table that have not come yet."""
 NOTICES_MAX = 1000
@@ -63,25 +62,16 @@ async def copy_from(
     assert copy is not None
     with HeldRows(env.rows) as held:
         copying = Copying(env, transaction, plan, copy, context, held, computing)
-        async with staging(env.staging_pool, "" if transaction.by is None else transaction.by.user) as staged:
-            await _stage(staged, copy, computing, transaction, data, notice)
-            chunk_rows = 1 if staged.row_bytes > WIDE_BYTES else copying.chunk_rows
-            async with aclosing(staged.rows(copy.read_sql, chunk_rows)) as parts:
-                async for rows in parts:
-                    await copying.take(rows)
+        async with aclosing(_staged(copying, data, notice)) as parts:
+            async for rows in parts:
+                await copying.take(rows)
         await copying.finish()
         return Result(f"COPY {copying.rows}", has_written=True)
 
 
-async def _stage(
-    staged: Staging,
-    copy: CopyIn,
-    computing: Computing,
-    transaction: Transaction,
-    data: CopyData,
-    notice: Callable[[str], None],
-) -> None:
-    """Have PostgreSQL read the data into the staging table, under the client's settings and as the reader role."""
+def _staged(copying: "Copying", data: CopyData, notice: Callable[[str], None]) -> AsyncGenerator[Sequence[Row]]:
+    """The rows that PostgreSQL reads in the data, under the client's settings and as the reader role."""
+    copy, computing, transaction = copying.copy, copying.computing, copying.transaction
     moment = f"'{transaction.started_at.isoformat()}'::pg_catalog.timestamptz"
 
     def words(text: Text) -> str:
@@ -90,7 +80,6 @@ async def _stage(
     texts: Texts = computing.texts
     defaults = {c.id: words(texts.defaults[c.id]).removeprefix("SELECT ") for c in copy.read if c.id in texts.defaults}
     where = "" if texts.kept is None else f" WHERE ({words(texts.kept).partition(WHERE)[2]}"
-    await staged.make(reader.before(computing.style, scans=True), copy.create_sql(defaults))
     left = 0 if data.has_begun else NOTICES_MAX
 
     def report(text: str) -> None:
@@ -99,15 +88,22 @@ async def _stage(
         if left >= 0:
             notice(text)
 
-    async def begin(is_binary: bool) -> None:
+    relay = Relay(copying.chunk_rows)
+
+    async def pieces(is_binary: bool) -> AsyncGenerator[bytes]:
         await data.begin(copy.descriptor.table_id, [column.id for column in copy.columns], is_binary=is_binary)
+        async for piece in bounded(data.pieces(), relay, has_lines=not is_binary):
+            yield piece
 
     sql, start = copy.text.text + where, computing.portal.statement.start
 
     def offset_of(position: int) -> int:
         return int(start + copy.text.origin(len(sql[: position - 1].encode())))
 
-    await staged.copy(sql, begin, data.pieces(), report, offset_of)
+    user, before = "" if transaction.by is None else transaction.by.user, reader.before(computing.style, scans=True)
+    command = CopyInCommand(sql, data=pieces, notice=report, offset_of=offset_of)
+    pool, create_sql = copying.env.staging_pool, copy.create_sql(defaults)
+    return staged(pool, user, before, create_sql, command, copy.read_sql, relay)
 
 
 @dataclass(eq=False)
