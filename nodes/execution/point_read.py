@@ -92,9 +92,10 @@ class PointRead:
         return storage, Command(sql, (bytea_array([self.table.k_of(key)]), self._asked))
 
     async def read(
-        self, transaction: Transaction, parameters: Sequence[PyValue], formats: tuple[int, ...], *, commit: bool
+        self, transaction: Transaction, key: Sequence[bytes] | None, formats: tuple[int, ...], *, commit: bool
     ) -> Result:
-        key, rows = self.key_of(parameters), list[Row]()
+        """The row with this key, if there is one."""
+        rows = list[Row]()
         if key is None:
             await transaction.run([], commit=commit)
         else:

@@ -60,6 +60,18 @@ class ForShadow(Exception):
     """The views that a statement reads ask the catalog, and nothing else."""
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A statement as one transaction does it: by its plan, or by a query in PostgreSQL (`place`)."""
+
+    portal: Portal
+    transaction: Transaction
+    named: NamedRelations
+    context: Context
+    plan: Plan | None
+    place: InPlace | None = None
+
+
 @dataclass(eq=False)
 class PlannedStatements:
     env: Environment
@@ -91,11 +103,11 @@ class PlannedStatements:
             transaction.will_write()
         try:
             async with checked(transaction):
-                plan, context, named = await self._plan(transaction, portal)
-                place = await self._place(portal, transaction, plan, named, context, alone=False)
-                if place is not None and not place.uses and transaction.connection is None and not portal.is_limited:
-                    return await self._performed_beside(portal, transaction, plan, context, place)
-                return await self._performed(portal, transaction, plan, context, named, commit=False, place=place)
+                one = await self._placed(await self._plan(transaction, portal), alone=False)
+                is_of_no_table = one.place is not None and not one.place.uses
+                if is_of_no_table and transaction.connection is None and not portal.is_limited:
+                    return await self._performed_beside(one)
+                return await self._performed(one, commit=False)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -106,13 +118,10 @@ class PlannedStatements:
             nonlocal in_one_batch
             try:
                 async with checked(transaction):
-                    plan, context, named = await self._plan(transaction, portal, fresh=fresh)
-                    place = await self._place(portal, transaction, plan, named, context, alone=True)
-                    result = await self._performed(
-                        portal, transaction, plan, context, named, commit=in_one_batch, place=place
-                    )
-                    if plan is not None:
-                        self.points.learn(portal.statement, tuple(portal.oids), plan)
+                    one = await self._placed(await self._plan(transaction, portal, fresh=fresh), alone=True)
+                    result = await self._performed(one, commit=in_one_batch)
+                    if one.plan is not None:
+                        self.points.learn(portal.statement, tuple(portal.oids), one.plan)
             except Ambiguous as error:
                 in_one_batch = False
                 raise OnceMore from error
@@ -135,43 +144,35 @@ class PlannedStatements:
         transaction = self.block.current()
         try:
             async with checked(transaction):
-                _, context, named = await self._plan(transaction, portal)
-                place = await self._placed(portal, named, context)
-                await Read(self.env, transaction, portal, place, context, self.users_settings()).declare(name, words)
+                one = await self._plan(transaction, portal)
+                place, settings = await self._in_place(one), self.users_settings()
+                await Read(self.env, transaction, portal, place, one.context, settings).declare(name, words)
                 return True
         except ForShadow:
             return False
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def _place(
-        self,
-        portal: Portal,
-        transaction: Transaction,
-        plan: Plan | None,
-        named: NamedRelations,
-        context: Context,
-        *,
-        alone: bool,
-    ) -> InPlace | None:
-        """The query for PostgreSQL; None for a statement that writes, and for a row that the node reads itself."""
-        if plan is not None:
-            return None
-        place = await self._placed(portal, named, context)
-        if portal.trace is not None:
-            tracing.planned(self.env, portal.trace, transaction, named.descriptors(), place, context)
+    async def _placed(self, one: Planned, *, alone: bool) -> Planned:
+        """With the query for PostgreSQL, unless it writes, or is of a row that the node reads itself."""
+        if one.plan is not None:
+            return one
+        place, trace = await self._in_place(one), one.portal.trace
+        if trace is not None:
+            tracing.planned(self.env, trace, one.transaction, one.named.descriptors(), place, one.context)
         if alone and place.may_take_long:
-            await self.env.wait_for_room(transaction)
-        return place
+            await self.env.wait_for_room(one.transaction)
+        return replace(one, place=place)
 
-    async def _placed(self, portal: Portal, named: NamedRelations, context: Context) -> InPlace:
+    async def _in_place(self, one: Planned) -> InPlace:
+        portal, named = one.portal, one.named
         if not OF_CATALOG.isdisjoint(portal.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         statement, key = portal.statement, (named.key, tuple(portal.oids), self.variables.style)
         known = statement.place
         if known is not None and known[0] == key:
             return known[1]  # type: ignore[no-any-return]
-        place = await self._compiled(statement, named, types_of(tuple(portal.oids)), context.parameters)
+        place = await self._compiled(statement, named, types_of(tuple(portal.oids)), one.context.parameters)
         if not place.is_of_session:
             statement.place = (key, place)
         return place
@@ -199,24 +200,15 @@ class PlannedStatements:
         except SqlError as error:
             raise await self.names.explained(error, named.tables) from None
 
-    async def _performed(
-        self,
-        portal: Portal,
-        transaction: Transaction,
-        plan: Plan | None,
-        context: Context,
-        named: NamedRelations,
-        *,
-        commit: bool,
-        place: InPlace | None = None,
-    ) -> Result:
+    async def _performed(self, one: Planned, *, commit: bool) -> Result:
+        portal, transaction, context, plan, place = one.portal, one.transaction, one.context, one.plan, one.place
         if place is not None:
             expected = portal.prepared.fields or shown_fields(place.columns)
             read = Read(self.env, transaction, portal, place, context, self.users_settings(), expected)
             try:
                 result = await read.result(commit=commit)
             except SqlError as error:
-                raise await self._explained(error, place, named) from None
+                raise await self._explained(error, place, one.named) from None
             for name, value, is_local in place.sets if result.rows else ():
                 self.known.set_config(name, value, is_local=is_local)
             portal.prepared.check_result(result.fields)
@@ -226,9 +218,9 @@ class PlannedStatements:
         if isinstance(plan, SelectPlan):
             way = self._way(portal.statement, plan)
             assert way is not None, "a row by its key"
-            return await way.read(transaction, context.parameters, context.formats, commit=commit)
+            return await way.read(transaction, way.key_of(context.parameters), context.formats, commit=commit)
         assert not isinstance(plan, QueryPlan | TruncatePlan), "they stand beside others, and are done otherwise"
-        reading = partial(self._reading, portal, named, context)
+        reading = partial(self._reading, one)
         computing, texts = await computing_of(self.env, portal, plan, self.users_settings(), reading)
         if portal.data is None:
             if isinstance(plan, SeveralPlan):
@@ -238,28 +230,21 @@ class PlannedStatements:
         assert isinstance(plan, InsertPlan)
         return await copy_from(self.env, transaction, plan, context, portal.data, self.client.notice, computing)
 
-    def _reading(self, portal: Portal, named: NamedRelations, context: Context) -> Reading:
+    def _reading(self, one: Planned) -> Reading:
+        portal, named = one.portal, one.named
         if not OF_CATALOG.isdisjoint(portal.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         functions = self.env.reader.functions
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.oids))
-        facts = replace(self.catalog.facts(parameters=context.parameters), is_bare=portal.data is not None)
+        facts = replace(self.catalog.facts(parameters=one.context.parameters), is_bare=portal.data is not None)
         return Reading(functions, named.tables, named.views, parameters, self.variables.style, facts)
 
-    async def _performed_beside(
-        self,
-        portal: Portal,
-        transaction: Transaction,
-        plan: Plan | None,
-        context: Context,
-        place: InPlace,
-    ) -> Result:
+    async def _performed_beside(self, one: Planned) -> Result:
         """A query of no table, before its block has asked the store: the block's snapshot is of its first table."""
 
         async def once(beside: Transaction, _: bool) -> Result:
-            beside.started_at = transaction.started_at
-            nothing = NamedRelations({}, {})
-            result = await self._performed(portal, beside, plan, context, nothing, commit=True, place=place)
+            beside.started_at = one.transaction.started_at
+            result = await self._performed(replace(one, transaction=beside, named=NamedRelations({}, {})), commit=True)
             if result.more is not None:
                 result.more = self.block.streamed(beside, result.more)
             return result
@@ -378,7 +363,7 @@ class PlannedStatements:
         transaction.will_write()
         try:
             async with checked(transaction):
-                plan, _, _ = await self._plan(transaction, portal)
+                plan = (await self._plan(transaction, portal)).plan
                 assert isinstance(plan, TruncatePlan)
                 await truncate_within(self.env, transaction, plan)
         except Retry as retry:
@@ -387,7 +372,7 @@ class PlannedStatements:
     async def _truncate_some(self, portal: Portal, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
         """One bounded transaction of a TRUNCATE; False when it was the last one."""
         async with checked(transaction):
-            plan, _, _ = await self._plan(transaction, portal, fresh=fresh)
+            plan = (await self._plan(transaction, portal, fresh=fresh)).plan
             assert isinstance(plan, TruncatePlan)
             return await emptying.some(self.env, transaction, plan)
 
@@ -413,9 +398,7 @@ class PlannedStatements:
 
         return await tried(self.env, self.block, once, is_read_only=True)
 
-    async def _plan(
-        self, transaction: Transaction, portal: Portal, *, fresh: bool = False
-    ) -> tuple[Plan | None, Context, NamedRelations]:
+    async def _plan(self, transaction: Transaction, portal: Portal, *, fresh: bool = False) -> Planned:
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.values))
         transaction.trace = portal.trace
         named = await self.named(transaction, portal.statement, fresh=fresh)
@@ -433,7 +416,7 @@ class PlannedStatements:
         context = Context(values, now, self.known, style, portal.result_formats, is_long=is_long)
         if portal.trace is not None and plan is not None:
             tracing.planned(self.env, portal.trace, transaction, named.descriptors(), plan, context)
-        return plan, context, named
+        return Planned(portal, transaction, named, context, plan)
 
     async def named(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> NamedRelations:
         """The versions that the transaction uses of its tables, and its views; a name that none bears is left out."""

@@ -103,14 +103,10 @@ class Points:
     async def _read(self, way: PointRead, transaction: Transaction, portal: Portal) -> Result | None:
         try:
             style, now = self.variables.style, transaction.started_at
-            parts = way.key_of(values_of(portal.oids, portal.values, portal.formats, style, now))
+            key = way.key_of(values_of(portal.oids, portal.values, portal.formats, style, now))
         except SqlError:
             return None
-        if parts is None:
-            return None
-        storage, command = way.question(b"".join(parts))
-        (result,) = await transaction.run([command], commit=True, only=storage)
-        return Result("SELECT", way.fields, way.answer(parts, result, portal.result_formats))
+        return None if key is None else await way.read(transaction, key, portal.result_formats, commit=True)
 
     async def _write(self, way: PointWrite | PointChange, transaction: Transaction, portal: Portal) -> Result | None:
         if sum(len(value) for value in portal.values if value is not None) > LARGE_CHARS:

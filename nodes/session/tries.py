@@ -7,14 +7,15 @@ versions. COPY whose data is not kept any more must begin again at the client.
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from nodes.clients.portals import CopyData
 from nodes.context import Environment
 from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client
+from nodes.store.pipeline import Command
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.trace.record import Trace
@@ -89,6 +90,18 @@ async def tried_in_block(block: Block, work: Callable[[], Awaitable[T]]) -> T:
             await block.end()
             await pause(attempt)
     raise AssertionError
+
+
+async def sent(block: Block, commands: Sequence[Command], *, alone: bool) -> list[Any]:
+    """The results of commands that write: in a transaction of their own, or in the block's."""
+    if alone and not block.is_open:
+        return await tried(block.env, block, lambda transaction, _: transaction.run(commands, commit=True))
+    transaction = block.current()
+    transaction.note_written()
+    try:
+        return await transaction.run(commands)
+    except Retry as retry:
+        raise await block.refused(retry) from retry
 
 
 async def pause(attempt: int) -> None:

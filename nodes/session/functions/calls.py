@@ -18,7 +18,7 @@ from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.functions.numbers import SessionNumbers, argument_nodes
 from nodes.session.functions.values import SessionValues
-from nodes.session.tries import tried
+from nodes.session.tries import sent
 from nodes.settings.variables import Variables
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.standing_alone import (
@@ -32,8 +32,6 @@ from nodes.sql.standing_alone import (
 )
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
-from nodes.store.refusals import Retry
-from nodes.store.transaction import Transaction
 from nodes.wire.columns import Columns, Output
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
@@ -79,19 +77,7 @@ class SessionCalls:
         sender = Sender(self.env.node, self.env.incarnation, self.client.pid)
         texts = pieces_of(Notification(sender, channel, payload))
         commands = [Command(SEND, (STORE_CHANNEL.encode(), text.encode()), is_text=True) for text in texts]
-        if alone and not self.block.is_open:
-
-            async def once(transaction: Transaction, _: bool) -> None:
-                await transaction.run(commands, commit=True)
-
-            await tried(self.env, self.block, once)
-            return
-        transaction = self.block.current()
-        try:
-            await transaction.run(commands)
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
-        transaction.note_written()
+        await sent(self.block, commands, alone=alone)
 
     # -- calls --------------------------------------------------------------------------------------------------
 

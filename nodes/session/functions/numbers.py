@@ -13,12 +13,10 @@ from catalog.values.types import limit_of
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, NUMBER_OUT_OF_RANGE, UNDEFINED_TABLE, SqlError
 from nodes.session.block import Block
 from nodes.session.schema.without_effect import undefined
-from nodes.session.tries import tried
+from nodes.session.tries import sent
 from nodes.sql.standing_alone import CURRVAL, LASTVAL, SEQUENCE_FUNCTIONS, SETVAL
 from nodes.store.numbers import make_commands, named_as_clients_do, require_room
 from nodes.store.pipeline import Command, int4, int8
-from nodes.store.refusals import Retry
-from nodes.store.transaction import Transaction
 from storage.sequences import sequence_of, set_sql, take_sql, taken
 
 Node = Any
@@ -86,27 +84,12 @@ class SessionNumbers:
                 result = await self.block.env.directory.ask(command)
             else:
                 commands = [*make_commands(table, [column]), command]
-                result = (await self._run(commands, alone=alone))[-1]
+                result = (await sent(self.block, commands, alone=alone))[-1]
         except SqlError as error:
             if error.sqlstate == UNDEFINED_TABLE:  # a change has dropped it meanwhile
                 raise undefined(table.sequence_name(column)) from error
             raise named_as_clients_do(error, table, [column]) from error
         return result.get_value(0, 0) or b""
-
-    async def _run(self, commands: list[Command], *, alone: bool) -> list[Any]:
-        block = self.block
-        if alone and not block.is_open:
-
-            async def once(transaction: Transaction, _: bool) -> list[Any]:
-                return await transaction.run(commands, commit=True)
-
-            return await tried(block.env, block, once)
-        transaction = block.current()
-        transaction.note_written()
-        try:
-            return await transaction.run(commands)
-        except Retry as retry:
-            raise await block.refused(retry) from retry
 
     async def _tables(self) -> list[Descriptor]:
         return [*self.block.new_tables.tables.values(), *await self.block.env.directory.tables()]
