@@ -531,6 +531,8 @@ class StoreConnection:
         try:
             async with contextlib.aclosing(batch.apart.data(feed.is_binary)) as pieces:
                 async for piece in pieces:
+                    if self._arrivals.poll(0):  # libpq reads it unheard if the socket is full
+                        self._on_readable()
                     if batch.is_over:
                         break
                     self._pgconn.put_copy_data(piece)

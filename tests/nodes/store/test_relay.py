@@ -1,7 +1,7 @@
 """Rows of a user's statement, relayed: as many as its client takes, an error where they end, and no more memory."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from nodes.store.pipeline import (
     TEXT,
     Command,
     CopyCommand,
+    CopyInCommand,
     StoreConnection,
     StoreConnectionLost,
     StoreError,
@@ -225,5 +226,62 @@ def test_copy_of_a_lost_session_is_an_error(cluster: Cluster) -> None:
         await all_of(relay)
         with pytest.raises(StoreConnectionLost):
             await relay.finish()
+
+    with_session(cluster, work)
+
+
+# -- COPY FROM, whose data its source gives
+
+
+def reading(session: StoreConnection, source: Callable[[bool], AsyncGenerator[bytes]], relay: Relay) -> None:
+    copy = CopyInCommand("COPY pg_temp.t FROM STDIN", data=source, notice=lambda text: None)
+    read = UsersCommand("SELECT n FROM pg_temp.t ORDER BY n", relay=relay)
+    commands = [BEGIN, UsersCommand("CREATE TABLE pg_temp.t (n int)"), copy, read, Command("ROLLBACK")]
+    relay.begin(asyncio.get_running_loop().create_task(session.run(commands)))
+
+
+def test_copy_from_reads_what_its_source_gives(cluster: Cluster) -> None:
+    async def source(is_binary: bool) -> AsyncGenerator[bytes]:
+        assert not is_binary
+        for n in range(30_000):
+            yield b"%d\n" % n
+            if n % 10_000 == 0:
+                await asyncio.sleep(0.05)
+
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        reading(session, source, relay)
+        assert len(await all_of(relay)) == 30_000
+        await relay.finish()
+        assert session.is_ready
+
+    with_session(cluster, work)
+
+
+@pytest.mark.parametrize("rest", ["an error", "a wrong line and many more", "silence"])
+def test_copy_from_that_does_not_end_well_leaves_a_session_that_serves(cluster: Cluster, rest: str) -> None:
+    """Its source fails, or goes on after an error, or is given up while it is waited for."""
+
+    async def source(is_binary: bool) -> AsyncGenerator[bytes]:
+        yield b"1\n"
+        if rest == "an error":
+            raise ZeroDivisionError
+        if rest == "silence":
+            await asyncio.sleep(60)
+        for _ in range(500):
+            yield b"x\n" * 10_000
+
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        reading(session, source, relay)
+        if rest == "silence":
+            await asyncio.sleep(0.3)
+            await relay.drop()
+        else:
+            await all_of(relay)
+            with pytest.raises(ZeroDivisionError if rest == "an error" else StoreError):
+                await relay.finish()
+        assert not session.is_lost
+        await session.run([Command("ROLLBACK"), ONE])
 
     with_session(cluster, work)
