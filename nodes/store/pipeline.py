@@ -185,7 +185,7 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Feed:
-    """What comes from PostgreSQL while data are sent to it.
+    """The messages of PostgreSQL while data are sent to it.
 
     libpq hands over a notice at once, and an error when the data end. So bytes that give no notice are an error,
     unless the rest of a notice comes while more is sent.
@@ -199,7 +199,7 @@ class _Feed:
     """The rest of the data is not sent."""
 
     def is_refused(self) -> bool:
-        """Whether an error has come before the data that were sent last."""
+        """True if an error has come before the data that were sent last."""
         was_unclear, self.is_unclear = self.is_unclear, not self.has_notice and (self.is_read or self.is_unclear)
         is_refused = was_unclear and not self.has_notice
         self.has_notice = self.is_read = False
