@@ -53,6 +53,8 @@ class Environment:
     """Sessions at the store for advisory locks."""
     staging_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
     """Sessions at the store in which PostgreSQL reads the data of COPY."""
+    judging_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
+    """Sessions at the store in which PostgreSQL judges statements that write (`nodes.execution.judging`)."""
     shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
     reader: Reader = field(default_factory=lambda: Reader(None))
     """The role that users' statements are read as at the store."""
@@ -206,6 +208,7 @@ class Environment:
         await self.hub.close()
         await self.lock_pool.close()
         await self.staging_pool.close()
+        await self.judging_pool.close()
         await self.pool.close()
         await self.directory.pool.close()
         await self.shadow.close()

@@ -52,6 +52,7 @@ CONTROL_SESSIONS = 2
 LOCK_SESSIONS = 20
 """Sessions at the store that hold, or wait for, advisory locks."""
 STAGING_SESSIONS = 6
+JUDGING_SESSIONS = 2
 """Sessions at the store that read the data of COPY."""
 STAGING_USE, STAGING_HINT = " for the data of COPY", "send fewer COPY statements at once, or use another node"
 STAGING_WAIT_S = 60.0
@@ -280,5 +281,6 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         Hub(settings.dsn, name),
         StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
         StorePool(settings.dsn, name, options, STAGING_SESSIONS, STAGING_USE, STAGING_HINT, STAGING_WAIT_S),
+        StorePool(settings.dsn, name, options, JUDGING_SESSIONS),
         Shadow(settings.dsn, settings.shadow, name, directory),
     )

@@ -34,9 +34,9 @@ from nodes.crud.errors import (
     unknown_table,
 )
 from nodes.crud.texts import Text, shown_columns
-from nodes.execution.describing import describe
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
+from nodes.execution.judging import judged
 from nodes.execution.writing import dml
 from nodes.execution.writing.computing import Computing, computing_of, settings_of
 from nodes.execution.writing.writer import Ambiguous
@@ -320,18 +320,18 @@ class Request:
             try:
                 found = await in_thread_if_large(text.sql, made)
             except Undescribed as lacking:
-                answers += [await self._described(one, catalog) for one in (lacking, *lacking.more)]
+                answers.append(await self._judged(lacking, catalog))
             except SqlError as error:
                 raise await self._explained(error, catalog) from None
         if is_short((text.sql,)):
             compiled.keep(descriptor, (text.sql, style), found)
         return found
 
-    async def _described(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
+    async def _judged(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
         try:
-            return await describe(self.env, None, lacking.place, lacking.oids, settings_of(self.caller.style))
+            return await judged(self.env, lacking, catalog, {}, settings_of(self.caller.style))
         except SqlError as error:
-            raise await self._explained(lacking.explained(error), catalog) from None
+            raise await self._explained(error, catalog) from None
 
     async def _explained(self, error: SqlError, catalog: Mapping[str, Descriptor]) -> SqlError:
         error.offset = -1  # of a text that the client has not written

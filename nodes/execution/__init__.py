@@ -2,6 +2,7 @@
 
 in_place        SELECT, answered by PostgreSQL
 describing      its parameters and columns, by the store
+judging         statements that write, judged by the store
 portions        its rows in portions, by a cursor of the store
 point_read      SELECT of one row by its key, compiled
 ways            the ways to the rows of a table

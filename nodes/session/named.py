@@ -18,8 +18,8 @@ from nodes.session.arguments import Arguments
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
+from nodes.sql.admission import place_of
 from nodes.sql.statements import Statement
-from nodes.sql.writes.questions import place_of
 
 Node = Any
 PREPARABLE = frozenset({"select", "insert", "update", "delete", "merge", "writing select", "crud"})

@@ -17,6 +17,7 @@ from nodes.context import Environment
 from nodes.execution.describing import describe, fields_of, shown_fields
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
+from nodes.execution.judging import judged
 from nodes.execution.point_read import PointRead
 from nodes.execution.writing import dml
 from nodes.execution.writing.computing import computing_of
@@ -220,6 +221,8 @@ class PlannedStatements:
             assert way is not None, "a row by its key"
             return await way.read(transaction, way.key_of(context.parameters), context.formats, commit=commit)
         assert not isinstance(plan, QueryPlan | TruncatePlan), "they stand beside others, and are done otherwise"
+        if not OF_CATALOG.isdisjoint(portal.oids):
+            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         reading = partial(self._reading, one)
         computing, texts = await computing_of(self.env, portal, plan, self.users_settings(), reading)
         if portal.data is None:
@@ -232,8 +235,6 @@ class PlannedStatements:
 
     def _reading(self, one: Planned) -> Reading:
         portal, named = one.portal, one.named
-        if not OF_CATALOG.isdisjoint(portal.oids):
-            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         functions = self.env.reader.functions
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.oids))
         facts = replace(self.catalog.facts(parameters=one.context.parameters), is_bare=portal.data is not None)
@@ -454,16 +455,16 @@ class PlannedStatements:
                 return await in_thread_if_large(text, made)
             except Undescribed as lacking:
                 refuse_unknown(statement, parameters.count_max)
-                answers += [await self._described(transaction, one, named) for one in (lacking, *lacking.more)]
+                answers.append(await self._judged(lacking, named))
             except SqlError as error:
                 raise await self.names.explained(error, tables) from None
 
-    async def _described(self, transaction: Transaction, lacking: Undescribed, named: NamedRelations) -> Described:
+    async def _judged(self, lacking: Undescribed, named: NamedRelations) -> Described:
         """A part of a statement that writes, by the store."""
         try:
-            return await describe(self.env, transaction, lacking.place, lacking.oids, self.users_settings())
+            return await judged(self.env, lacking, named.tables, named.views, self.users_settings())
         except SqlError as error:
-            raise await self.names.explained(lacking.explained(error), named.tables) from None
+            raise await self.names.explained(error, named.tables) from None
 
 
 def refuse_catalog(named: NamedRelations) -> None:

@@ -98,6 +98,12 @@ def nodes_in(root: Node) -> Iterator[Node]:
                 pending += value if field.is_repeated else [value]
 
 
+def place_of(node: Node) -> int:
+    """The place where an expression begins."""
+    places = (part.location for part in nodes_in(node) if "location" in part.DESCRIPTOR.fields_by_name)
+    return min((place for place in places if place >= 0), default=-1)
+
+
 def _require_kind(stmt: Node) -> None:
     kind = stmt.WhichOneof("node")
     if kind not in STATEMENTS:

@@ -20,7 +20,6 @@ from expressions.errors import (
 )
 from nodes.copy.options import forced_quotes, option
 from nodes.copy.staging import CopyIn
-from nodes.sql.admission import nodes_in
 from nodes.sql.naming import NO_VIEWS, SCHEMAS, ViewInUse, table_of
 from nodes.sql.planner import Planner, make_plan
 from nodes.sql.plans import InsertPlan, Plan
@@ -50,8 +49,6 @@ class CopyPlanner(Planner):
         descriptor = table_of(self.catalog, node.relation)
         columns, (scan, _) = copied(descriptor, node.attlist), self.scope(node, descriptor)
         has_where, format_, header = node.HasField("where_clause"), option(node, "format"), option(node, "header")
-        if has_where:
-            self._check_condition(node, descriptor)
         copy = CopyIn(
             descriptor,
             self._text(node, descriptor, columns),
@@ -65,15 +62,9 @@ class CopyPlanner(Planner):
         defaults, rules = self.defaults(descriptor), copy.rules_left(rules_of(descriptor))
         return InsertPlan(descriptor, columns, (), None, defaults, rules, None, None, scan, copy=copy)
 
-    def _check_condition(self, node: Node, descriptor: Descriptor) -> None:
-        """WHERE: which rows are kept. It reads the row and nothing else."""
-        if any(part.DESCRIPTOR.name == "SubLink" for part in nodes_in(node.where_clause)):
-            raise SqlError(FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition")
-        self.questions(node, descriptor).kept()
-
     def _text(self, node: Node, descriptor: Descriptor, columns: Sequence[Column]) -> Assembled:
         """COPY into the staging table, with the options as the statement words them."""
-        written = self.questions(node, descriptor).written
+        written = self.source_text(node, descriptor).written
         clauses, names = written.clauses, ", ".join(quoted(column.name) for column in columns)
         is_binary = written.verb + 1 < written.target and clauses.words[written.verb + 1] == "binary"
         options = clauses.next(written.target, written.end, "from") + 2

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId
 from catalog.view_definition import ViewDefinition
 from expressions import grammar
 from expressions.dates.zones import TimeStyle, time_style
@@ -84,21 +83,6 @@ class ViewInUse:
         return tuple((column.name, (number, place)) for place, column in enumerate(self.definition.columns, start=1))
 
 
-@dataclass(eq=False)
-class Naming:
-    tables: Mapping[str, Descriptor]
-    views: Mapping[str, ViewInUse] = field(default_factory=dict)
-    columns: Mapping[str, Mapping[str, ColumnId]] | None = None
-    """The columns of each table, by the names that a view's query gives them; None: as the tables call them."""
-    widths: Mapping[str, int | None] = field(default_factory=dict)
-    """How many columns of each view a view's query knows: more were added since."""
-    place: tuple[int, ...] = ()
-    """Where the view is named whose query this is (`Scan.place`)."""
-
-    def columns_of(self, name: str) -> Mapping[str, ColumnId] | None:
-        return None if self.columns is None else self.columns[name]
-
-
 def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
     descriptor = tables.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
     if descriptor is None:
@@ -130,12 +114,6 @@ def check_public(descriptor: Descriptor, node: Node) -> None:
 
 def too_deep(name: str) -> SqlError:
     return SqlError(STATEMENT_TOO_COMPLEX, f'view "{name}" reads views that are nested deeper than {DEPTH_MAX}')
-
-
-def naming_of(view: ViewInUse, place: tuple[int, ...] = ()) -> Naming:
-    """The names in the query of a view, which is named at `place`."""
-    columns = {use.name: use.columns for use in view.definition.tables}
-    return Naming(view.tables, view.views, columns, {use.name: use.columns for use in view.definition.views}, place)
 
 
 def style_of(view: ViewDefinition) -> TimeStyle:

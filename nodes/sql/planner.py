@@ -3,7 +3,7 @@ holds names, types and no data, so it serves every execution of its text until a
 understood here the store describes: `make_plan` raises `Undescribed`, and is called again with its answer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -15,38 +15,42 @@ from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, 
 from expressions.sqltypes import TEXT, UNKNOWN, Type
 from nodes.sql.naming import NO_VIEWS, ViewInUse, table_of
 from nodes.sql.one_table import one_table
-from nodes.sql.plans import Plan, QueryPlan, TruncatePlan, WritingPlan
+from nodes.sql.plans import InsertPlan, Plan, QueryPlan, SeveralPlan, TruncatePlan, WritingPlan
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.merges import Merges
-from nodes.sql.writes.questions import Described, columns_of
+from nodes.sql.writes.questions import Described, columns_of, outputs_of
+from nodes.sql.writes.row_texts import texts_of, with_scans
 from nodes.sql.writes.several import several
 from nodes.sql.writes.source_text import Reading, Within
 
 Node = Any
+NOTHING = Described((), ())
 
 
 @dataclass(eq=False)
 class Planner(Merges):
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
+            self.judged()
             clauses = self.reading.clauses(self.statement.text, self.statement.start)
             return several(self.statement, clauses, self._part, self._query, self.views)
         return self._plan(kind, node)
 
     def _part(self, kind: str, node: Node, within: Within) -> WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""
+        known = self.known if not within.own else None if node.HasField("returning_clause") else NOTHING
         planner = Planner(
-            self.catalog, self.parameters, self.style, self.views, self.statement, self.reading, self.answers, within
-        )
+            self.catalog, self.parameters, self.style, self.views, self.statement, self.reading, self.answers, within,
+            known,
+        )  # fmt: skip
         plan = planner._plan(kind, node)
         assert isinstance(plan, WritingPlan)
         return plan
 
-    def _query(self, within: Within, first: int, descriptor: Descriptor) -> QueryPlan:
-        """The SELECT behind others in a WITH, from a word on."""
-        self.within = within
-        answer = self.questions(self.statement.node, descriptor).query(first)
-        return QueryPlan(answer.scans, answer.outputs, columns_of(answer.outputs, self.style))
+    def _query(self) -> QueryPlan:
+        """The SELECT behind others in a WITH."""
+        outputs = outputs_of(self.judged().columns)
+        return QueryPlan((), outputs, columns_of(outputs, self.style))
 
     def _plan(self, kind: str, node: Node) -> Plan:
         match kind:
@@ -91,16 +95,21 @@ def make_plan(
         key = (*key, tuple([view.key for view in views.values()]))
     known = statement.plans.get(key)
     if known is not None and len(known[1]) <= parameters.count_max:
-        plan, types = known
-        parameters.types[:] = types
-        return plan  # type: ignore[no-any-return]
+        parameters.types[:] = known[1]
+        return known[0]  # type: ignore[no-any-return]
     reading = reading or Reading(None, catalog, views, Parameters(), style)
     made = planner(catalog, parameters, style, views, statement, reading, iter(answers))
-    plan = made.plan(statement.kind, statement.node)
+    plan: Plan = made.plan(statement.kind, statement.node)
     if UNKNOWN in parameters.types:
         refuse_unnamed(statement, parameters.types)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]
     parameters.types[:] = settled
+    if isinstance(plan, WritingPlan | SeveralPlan) and not (isinstance(plan, InsertPlan) and plan.copy is not None):
+        first = len(settled) + 1
+        texts = texts_of(statement, plan, replace(reading, parameters=Parameters(settled)), first)
+        plan = with_scans(plan, texts)
+        if not texts.is_of_session:
+            statement.place = (plan, first, texts)
     statement.remember(key, (plan, settled))
     return plan
 

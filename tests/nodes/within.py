@@ -139,6 +139,7 @@ async def session_within(cluster: Cluster, *versions: Descriptor) -> AsyncIterat
     pool.batches, pool.answers = batches, answers
     keeper = Keeper(cluster, {version.table_id: version for version in versions})
     env = Environment("within", 1, STORAGES, BUCKETS, pool, Directory(other), keeper)  # type: ignore[arg-type]
+    env.judging_pool = StorePool(cluster.dsn, name, options)
     session = Session(env, Client(), "tester")
     try:
         yield Within(session, keeper, batches, answers)

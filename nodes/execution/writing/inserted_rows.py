@@ -38,7 +38,7 @@ async def complete(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[V
 async def _asked_rows(work: Writing, plan: InsertPlan, text: Text) -> list[Values]:
     rows, fitted = list[Values](), fitting(plan.columns)
     async for answer in work.asked(text, "INSERT"):
-        given = plan.rows[len(rows)] if plan.source is None else answer
+        given = plan.rows[min(len(rows), len(plan.rows) - 1)] if plan.source is None else answer
         values = zip(plan.columns, fitted(answer), given, strict=True)
         rows.append({c.id: value for c, value, expr in values if expr is not None or plan.source is not None})
     return rows

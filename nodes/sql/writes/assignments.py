@@ -13,6 +13,7 @@ from postgast import walk as walk_tree
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.text.similar import perhaps
+from catalog.text.sql_names import quoted
 from catalog.values.arrays import OF_ONE_DIMENSION
 from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
@@ -20,17 +21,15 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
 from expressions.dates.zones import TimeStyle
 from expressions.errors import (
-    DATATYPE_MISMATCH,
     NOT_IN_PREREQUISITE_STATE,
     PROGRAM_LIMIT,
-    SYNTAX_ERROR,
     UNDEFINED_COLUMN,
     SqlError,
     unsupported,
 )
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, length_of_modifier
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, length_of_modifier, parameter_type
 from expressions.typed import Call, ColumnRef, Expr, Literal, is_simple, modifier_of
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts
@@ -39,12 +38,11 @@ from nodes.sql.plans import Returning
 from nodes.sql.statements import Statement
 from nodes.sql.uses import shown_of
 from nodes.sql.writes import typed
-from nodes.sql.writes.identity import refuse_assigned
 from nodes.sql.writes.others import Others, aliases, named_in
 from nodes.sql.writes.pieces import ACTION as MERGE_ACTION
-from nodes.sql.writes.pieces import ACTIONS
-from nodes.sql.writes.questions import Described, Given, Questions, columns_of, given_node
-from nodes.sql.writes.source_text import Reading, Within
+from nodes.sql.writes.pieces import ACTIONS, Piece, Pieces, Slice, assembled, listed
+from nodes.sql.writes.questions import Described, Undescribed, columns_of, outputs_of
+from nodes.sql.writes.source_text import Reading, SourceText, Within
 from nodes.wire.columns import Columns, Output
 
 Node = Any
@@ -54,6 +52,8 @@ ACTION = ColumnId(-1)
 """As a column of a row, what merge_action() is: INSERT, UPDATE or DELETE."""
 FIRST_BESIDE = -2
 """As columns of a row, those beside it that RETURNING shows have numbers from this one downwards."""
+CHAR_OID, BETWEEN = 18, ('pg_catalog."char"', "\x02")
+"""What stands between the columns of two relations: no column of a table has this type."""
 ELEMENTS_ASSIGNED_MAX = 100
 """Of one column: each is an expression around the one before."""
 COLUMNS_MAX = 1664
@@ -70,6 +70,8 @@ class Assignments:
     reading: Reading
     answers: Iterator[Described]
     within: Within | None = None
+    known: Described | None = None
+    """What the store says of the statement."""
     analyzer: Analyzer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,9 +86,31 @@ class Assignments:
         """All was understood here: parameters have the types that were found."""
         self.parameters.types[:] = self.analyzer.parameters.types
 
-    def questions(self, node: Node, descriptor: Descriptor) -> Questions:
-        text, start = self.statement.text, self.statement.start
-        return Questions(self.reading, text, start, node, descriptor, self.within, self.parameters, self.answers)
+    def source_text(self, node: Node, descriptor: Descriptor) -> SourceText:
+        return SourceText(self.reading, self.statement.text, self.statement.start, node, descriptor, self.within)
+
+    def judged(self, pieces: Pieces = ()) -> Described:
+        """What the store says of the statement: of these pieces of it, or of all its text."""
+        if self.known is None:
+            whole = (Slice(0, len(self.statement.text.encode())),)
+            self.known = self.described(pieces or (self.within.own if self.within is not None else ()) or whole)
+            self.begin()
+        return self.known
+
+    def described(self, pieces: Sequence[Piece]) -> Described:
+        """What the store says of a text of the statement's words. The types of parameters are noted.
+
+        Raises `Undescribed` where it has not been asked.
+        """
+        found, types = next(self.answers, None), self.parameters.types
+        if found is None:
+            whole, start = assembled(self.statement.text, pieces), self.statement.start
+            oids = tuple(0 if of is UNKNOWN else of.oid for of in types)
+            raise Undescribed(whole, start, self.reading.admitted(whole, start), oids)
+        for number, oid in enumerate(found.parameters, start=1):
+            if self.parameters.type_of(number) is UNKNOWN:
+                self.parameters.settle(number, parameter_type(oid))
+        return found
 
     def is_view(self, relation: Node) -> bool:
         return relation.relname in self.views and relation.schemaname in SCHEMAS
@@ -108,38 +132,15 @@ class Assignments:
     # -- columns --------------------------------------------------------------------------------------------------
 
     def set_columns(self, targets: Iterable[Node], descriptor: Descriptor) -> list[tuple[Column, Node]]:
-        """The columns that SET names, each with its value; for each part of an array, the target with both."""
-        found: list[tuple[Column, Node]] = []
-        parts: Counter[ColumnId] = Counter()
+        """The columns that SET names, each with its value."""
+        found = []
         for item in targets:
             target = item.res_target
-            column = column_named(descriptor, target.name, target.location)
-            is_part = len(target.indirection) > 0
-            if any(column is one for one, _ in found) and not (is_part and column.id in parts):
-                message = f'multiple assignments to same column "{column.name}"'
-                raise SqlError(SYNTAX_ERROR, message, target.location)
-            node = target if is_part else given_node(target.val)
-            if is_part:
-                _check_part(target, column)
-                parts[column.id] += 1
-                if parts[column.id] > ELEMENTS_ASSIGNED_MAX:
-                    message = (
-                        f'at most {ELEMENTS_ASSIGNED_MAX} elements of column "{column.name}" may be assigned at once'
-                    )
-                    raise SqlError(PROGRAM_LIMIT, message, target.location, hint="assign the whole column")
-            else:
-                refuse_assigned(column, None if is_default(node) else node)
+            column, node = column_named(descriptor, target.name, target.location), given_node(target.val)
+            if column.identity and is_default(node):
+                raise unsupported(f"SET {column.name} = DEFAULT, an identity column,", hint="give the number")
             found.append((column, node))
         return found
-
-    def given(
-        self, questions: Questions, columns: Sequence[tuple[Column, Node]], targets: Sequence[Node]
-    ) -> list[Given]:
-        """The values of these columns by their words."""
-        written = questions.written
-        end = written.clauses.next(written.target, written.returning, "from", "where")
-        values = written.assignments(targets, end) if len(targets) else []
-        return [(column, value, node) for (column, node), (_, value) in zip(columns, values, strict=True)]
 
     # -- values that are understood here --------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Assignments:
     ) -> dict[ColumnId, Expr]:
         found: dict[ColumnId, Expr] = {}
         for (column, node), target in zip(columns, targets, strict=True):
-            if len(target.res_target.indirection) or column.id in found:
+            if len(target.res_target.indirection) or column.id in found or column.identity_always:
                 found[column.id] = ASKED
             elif is_default(node):
                 found[column.id] = self.defaults(descriptor).get(column.id, Literal(None, OF_SQL_TYPE[column.type]))
@@ -218,7 +219,7 @@ class Assignments:
         return Returning(Columns(outputs, self.style), tuple(of for _, of in shown))
 
     def returning(
-        self, node: Node, descriptor: Descriptor, questions: Questions, items: Sequence[Node] = ()
+        self, node: Node, descriptor: Descriptor, text: SourceText, items: Sequence[Node] = ()
     ) -> Returning | None:
         """RETURNING, described where it is not plain. `items`: those of FROM, beside the written table."""
         if not node.HasField("returning_clause"):
@@ -228,15 +229,15 @@ class Assignments:
         plain = self.plain_returning(node, descriptor, is_alone=not items)
         if plain is not None:
             return plain
-        alias, (outputs, *beside_it) = questions.written.alias, questions.shown(relations)
-        others, columns = Others(items, dict(zip(relations, beside_it, strict=True))), columns_of(outputs, self.style)
+        columns, alias = columns_of(outputs_of(self.judged().columns), self.style), text.written.alias
+        others = Others(items, self._columns_beside(text, relations))
         nodes = [item.res_target.val for item in node.returning_clause.exprs]
         names = {column.name: column.id for column in descriptor.public_columns}
         own = frozenset(names[name] for name in named_in(nodes, alias, names))
-        outputs_of = {(a, o.name): o for a, some in others.columns.items() for o in some}
+        named = {(a, o.name): o for a, some in others.columns.items() for o in some}
         beside: list[typed.Given] = []
         for place, (relation, name) in enumerate(others.named_in(nodes), -FIRST_BESIDE):
-            output = outputs_of[relation, name]
+            output = named[relation, name]
             if output.type.sql_type is None:
                 raise unsupported(f"RETURNING of {output.type}")
             length = length_of_modifier(output.type, output.modifier)
@@ -255,6 +256,19 @@ class Assignments:
             else:
                 stars.append(None)
         return Returning(columns, None, own, tuple(stars), tuple(beside))
+
+    def _columns_beside(self, text: SourceText, relations: Sequence[str]) -> dict[str, tuple[Output, ...]]:
+        """The columns of each of these relations beside the written table."""
+        if not relations:
+            return {}
+        stars = ", ".join(f"NULL::{BETWEEN[0]} AS {quoted(BETWEEN[1])}, {quoted(name)}.*" for name in relations)
+        found: list[list[Output]] = []
+        for output in outputs_of(self.described((*text.before, f"SELECT {stars} FROM ", *listed(text.tables))).columns):
+            if (output.type.oid, output.name) == (CHAR_OID, BETWEEN[1]):
+                found.append([])
+            else:
+                found[-1].append(output)
+        return dict(zip(relations, map(tuple, found), strict=True))
 
 
 def column_named(descriptor: Descriptor, name: str, offset: int) -> Column:
@@ -286,20 +300,32 @@ def refuse_options(node: Node, relations: Sequence[str]) -> None:
                     raise unsupported(f"{name} in RETURNING", part.location, hint=hint)
 
 
-def _check_part(target: Node, column: Column) -> None:
+def check_parts(targets: Sequence[Node], columns: Sequence[tuple[Column, Node]]) -> None:
     """Refuses SET of a part that no column has here."""
-    whole = "assign the whole column"
-    if column.type.element is None:
+    whole, counts = "assign the whole column", Counter[ColumnId]()
+    for item, (column, _) in zip(targets, columns, strict=True):
+        target = item.res_target
+        if not len(target.indirection):
+            continue
         if column.type is SqlType.JSONB:
             raise unsupported(f"SET of a part of {column.name}", target.location, f"{whole}, with jsonb_set")
-        message = f"cannot subscript type {column.type_name} because it does not support subscripting"
-        raise SqlError(DATATYPE_MISMATCH, message, target.location)
-    if any(item.WhichOneof("node") != "a_indices" for item in target.indirection):
-        raise unsupported(f"SET of a field of {column.name}", target.location, whole)
-    if len(target.indirection) > 1:
-        raise unsupported(f"SET of {column.name} as an array of arrays", target.location, OF_ONE_DIMENSION)
-    if is_default(target.val):
-        raise SqlError("0A000", "cannot set an array element to DEFAULT", target.location)
+        if any(part.WhichOneof("node") != "a_indices" for part in target.indirection):
+            raise unsupported(f"SET of a field of {column.name}", target.location, whole)
+        if len(target.indirection) > 1:
+            raise unsupported(f"SET of {column.name} as an array of arrays", target.location, OF_ONE_DIMENSION)
+        counts[column.id] += 1
+        if counts[column.id] > ELEMENTS_ASSIGNED_MAX:
+            message = f'at most {ELEMENTS_ASSIGNED_MAX} elements of column "{column.name}" may be assigned at once'
+            raise SqlError(PROGRAM_LIMIT, message, target.location, hint=whole)
+
+
+def given_node(node: Node) -> Node:
+    """The value of a column: also the one of SET (a, b) = (.., ..)."""
+    several = node.multi_assign_ref
+    if node.WhichOneof("node") != "multi_assign_ref" or not several.source.HasField("row_expr"):
+        return node
+    items = several.source.row_expr.args
+    return items[several.colno - 1] if len(items) == several.ncolumns else node
 
 
 def is_default(node: Node) -> bool:

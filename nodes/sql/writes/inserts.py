@@ -4,22 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from expressions.analysis.scopes import Relation, Scope
-from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
+from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.rows import compiled, is_local
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
+from nodes.sql.column_names import star_of
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import Conflict, InsertPlan, QueryPlan
-from nodes.sql.statements import functions_in
-from nodes.sql.writes.assignments import ASKED, Assignments, column_named, is_default
-from nodes.sql.writes.identity import overridden
-from nodes.sql.writes.pieces import Pieces
-from nodes.sql.writes.questions import Questions, place_of, refuse_type
+from nodes.sql.statements import first_query
+from nodes.sql.writes.assignments import ASKED, Assignments, check_parts, column_named, is_default
 from nodes.sql.writes.row_rules import rules_of
+from nodes.sql.writes.source_text import SourceText
 from nodes.wire.columns import Columns
 
 Node = Any
@@ -27,93 +28,71 @@ Rows = list[tuple[Expr | None, ...]]
 
 EXCLUDED = 999_999
 """The relation number of `excluded` in ON CONFLICT."""
-OF_ROWS = frozenset({
-    "unnest", "generate_subscripts", "generate_series", "string_to_table", "regexp_split_to_table", "regexp_matches",
-    "json_array_elements", "json_array_elements_text", "json_object_keys", "jsonb_array_elements",
-    "jsonb_array_elements_text", "jsonb_object_keys",
-})  # fmt: skip
-"""Functions that give rows: one row of VALUES with one of them is a query."""
 
 
 class Inserts(Assignments):
     def insert(self, node: Node) -> InsertPlan:
         descriptor = self.written(node.relation, "insert into")
         columns = self.listed_columns(node.cols, descriptor)
-        given = _query_of(node.select_stmt.select_stmt)
+        given = node.select_stmt.select_stmt
         is_query = node.HasField("select_stmt") and (not len(given.values_lists) or given.HasField("with_clause"))
         items = [] if is_query else [list(item.list.items) for item in given.values_lists]
-        if items:
-            columns = counted(items, columns, node.cols)
         if not node.HasField("select_stmt"):
             items, columns = [[]], ()
-        returns = node.HasField("returning_clause")
+        if is_query and _overrides(node, "USER") and any(column.identity for column in columns):
+            raise unsupported("OVERRIDING USER VALUE of a query", hint="leave the identity column out")
+        returns, (scan, _) = node.HasField("returning_clause"), self.scope(node, descriptor)
         plain = self.plain_returning(node, descriptor) if returns else None
-        rows, conflict = self._rows(items, columns), self._conflict(node, descriptor)
-        scan, _ = self.scope(node, descriptor)
-        defaults, rules = self.defaults(descriptor), rules_of(descriptor)
-        is_known = not is_query and all(e is not ASKED for row in rows for e in row) and not _asks(conflict)
-        if is_known and (plain is not None or not returns):
+        rows, conflict = self._rows(node, items, columns), self._conflict(node, descriptor)
+        is_known = not is_query and _are_known(rows, conflict)
+        source, returning, text = None, plain, self.source_text(node, descriptor)
+        if not is_known or (returns and plain is None):
+            self.judged(text.written.query_of_table())
+            returning = self.returning(node, descriptor, text)
+            rows, conflict = self._rows(node, items, columns), self._conflict(node, descriptor)
+            if conflict is not None and conflict.assignments is not None:
+                targets = node.on_conflict_clause.target_list
+                check_parts(targets, self.set_columns(targets, descriptor))
+        else:
             self.settle()
-            rows = overridden(node, columns, rows, has_source=False)
-            return InsertPlan(
-                descriptor, columns, tuple(rows), None, defaults, rules, conflict, plain, scan, None, True
-            )
-        questions, source = self.questions(node, descriptor), None
         if is_query:
-            source, columns = self._source(node, columns, questions)
-        elif not is_known:
-            self._ask_values(questions, items, columns)
-        if conflict is not None and conflict.assignments is not None:
-            self._ask_conflict(questions, node, descriptor)
-        returning = self.returning(node, descriptor, questions)
-        self.begin()
-        rows, conflict = self._rows(items, columns), self._conflict(node, descriptor)
-        rows = overridden(node, columns, rows, has_source=is_query)
-        is_here = not is_query and all(e is not ASKED for row in rows for e in row)
+            source, columns = QueryPlan((), (), Columns()), columns[: self._count_of(node, text)]
+        elif items:
+            columns = columns[: len(items[0])]
+        rows = overridden(node, columns, rows)
+        defaults, rules = self.defaults(descriptor), rules_of(descriptor)
+        is_local = not is_query and _are_known(rows, None)
         return InsertPlan(
-            descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan, None, is_here
+            descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan, None, is_local
         )
 
-    def _rows(self, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> Rows:
-        """Rows of VALUES; None where one says DEFAULT."""
+    def _count_of(self, node: Node, text: SourceText) -> int | None:
+        """The number of columns that an INSERT's query gives; None for all that are listed."""
+        first = first_query(node.select_stmt.select_stmt)
+        if len(node.cols):
+            return None
+        if text.written.verb < 0:
+            return len(self.judged().columns)
+        if len(first.values_lists):
+            return len(first.values_lists[0].list.items)
+        if all(star_of(item.res_target.val) is None for item in first.target_list):
+            return len(first.target_list)
+        return len(self.described((*text.before, "SELECT * FROM (", *text.query_of_source(), ") AS given")).columns)
+
+    def _rows(self, node: Node, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> Rows:
+        """Rows of VALUES; None where one says DEFAULT. Of what is not understood, or is wrong, PostgreSQL is asked."""
         found: Rows = []
+        is_twice = len(set(columns)) < len(columns)
+        always = [] if _overrides(node, "USER", "SYSTEM") else [n for n, c in enumerate(columns) if c.identity_always]
         for row in items:
-            values = zip(row, columns, strict=True)
-            found.append(tuple(None if is_default(n) else self.local(n, c, Scope()) for n, c in values))
-            if any(value is ASKED for value in found[-1]):
+            values = zip(row, columns, strict=False)
+            one = tuple(None if is_default(n) else self.local(n, c, Scope()) for n, c in values)
+            are_even = len(row) == len(items[0]) <= len(columns) and (len(row) == len(columns) or not len(node.cols))
+            is_given = any(one[place] is not None for place in always if place < len(one))
+            if is_twice or is_given or not are_even or any(value is ASKED for value in one):
                 return [tuple(None if is_default(node) else ASKED for node in row) for row in items]
+            found.append(one)
         return found
-
-    def _ask_values(self, questions: Questions, items: Sequence[Sequence[Node]], columns: Sequence[Column]) -> None:
-        """Asks of values that are not constants, one of each shape."""
-        asked, clauses = dict[tuple[Any, ...], tuple[Column, Pieces, Node]](), questions.written.clauses
-        for row, words in zip(items, questions.rows_of_values(), strict=True):
-            for node, span, column in zip(row, words, columns, strict=True):
-                if span is None:
-                    continue
-                is_constant = node.HasField("a_const")
-                if is_constant and isinstance(self.local(node, column, Scope()), Literal):
-                    continue
-                key = (column.id, span if is_constant else clauses.shape(span))
-                asked.setdefault(key, (column, (clauses.slice(*span),), node))
-        questions.values(list(asked.values()))
-
-    def _source(
-        self, node: Node, columns: Sequence[Column], questions: Questions
-    ) -> tuple[QueryPlan, tuple[Column, ...]]:
-        """The query, whose columns have types that can be assigned."""
-        answer, found = questions.source(columns)
-        filled = _filled(node, columns, [place for _, place in found])
-        for column, (of, place) in zip(filled, found, strict=True):
-            refuse_type(column, of, place)
-        return QueryPlan(answer.scans, answer.outputs, Columns()), filled
-
-    def _ask_conflict(self, questions: Questions, node: Node, descriptor: Descriptor) -> None:
-        targets = node.on_conflict_clause.target_list
-        columns = self.set_columns(targets, descriptor)
-        values, condition = questions.set_by_conflict()
-        given = [(column, value, one) for (column, one), (_, value) in zip(columns, values, strict=True)]
-        questions.set_by_conflict_of(given, condition)
 
     def listed_columns(self, listed: Sequence[Node], descriptor: Descriptor) -> tuple[Column, ...]:
         if not len(listed):
@@ -122,12 +101,7 @@ class Inserts(Assignments):
         for item in listed:
             if len(item.res_target.indirection):
                 raise unsupported("a part of a column", item.res_target.location)
-            column = column_named(descriptor, item.res_target.name, item.res_target.location)
-            if column in columns:
-                raise SqlError(
-                    DUPLICATE_COLUMN, f'column "{column.name}" specified more than once', item.res_target.location
-                )
-            columns.append(column)
+            columns.append(column_named(descriptor, item.res_target.name, item.res_target.location))
         return tuple(columns)
 
     def _conflict(self, node: Node, descriptor: Descriptor) -> Conflict | None:
@@ -186,33 +160,24 @@ class Inserts(Assignments):
         return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
 
 
-def _asks(conflict: Conflict | None) -> bool:
-    return conflict is not None and ASKED in (conflict.assignments or {}).values()
+def _are_known(rows: Rows, conflict: Conflict | None) -> bool:
+    """True if all that is given is understood here."""
+    assigned = {} if conflict is None else conflict.assignments or {}
+    return all(value is not ASKED for value in assigned.values()) and all(
+        value is not ASKED for row in rows for value in row
+    )
 
 
-def counted(items: Sequence[Sequence[Node]], columns: tuple[Column, ...], listed: Sequence[Node]) -> tuple[Column, ...]:
-    """The columns that rows of VALUES fill. Raises 42601 for too many or too few values."""
-    if len({len(row) for row in items}) > 1:
-        raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
-    count = len(items[0])
-    if count > len(columns):
-        place = place_of(items[0][len(columns)])
-        raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", place)
-    if count < len(columns) and len(listed):
-        place = listed[count].res_target.location
-        raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
-    return columns[:count]
+def _overrides(node: Node, *kinds: str) -> bool:
+    """True for OVERRIDING USER VALUE, or SYSTEM VALUE."""
+    return pb.OverridingKind.Name(node.override) in [f"OVERRIDING_{kind}_VALUE" for kind in kinds]
 
 
-def _filled(node: Node, columns: Sequence[Column], places: Sequence[int]) -> tuple[Column, ...]:
-    """The columns that a query fills whose own stand at these places. Raises 42601 for too many or too few."""
-    count = len(places)
-    if count > len(columns):
-        raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", places[len(columns)])
-    if count < len(columns) and len(node.cols):
-        place = node.cols[count].res_target.location
-        raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
-    return tuple(columns[:count])
+def overridden(node: Node, columns: Sequence[Column], rows: Rows) -> Rows:
+    """The rows of an INSERT as its OVERRIDING says: without the numbers that do not count."""
+    if not _overrides(node, "USER"):
+        return rows
+    return [tuple(None if c.identity else e for c, e in zip(columns, row, strict=True)) for row in rows]
 
 
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
@@ -222,16 +187,3 @@ def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]
     if not is_local(descriptor, index.where):
         return False
     return is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
-
-
-def _query_of(given: Node) -> Node:
-    """The query of an INSERT. One row of VALUES with a function that gives rows is a SELECT of its values."""
-    if len(given.values_lists) != 1 or given.HasField("with_clause") or not OF_ROWS & functions_in(given):
-        return given
-    items = given.values_lists[0].list.items
-    if any(is_default(item) for item in items):
-        return given
-    query = type(given)()
-    for item in items:
-        query.target_list.add().res_target.val.CopyFrom(item)
-    return query

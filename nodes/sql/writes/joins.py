@@ -44,8 +44,6 @@ class Condition:
     is_of_written: bool
     column: Column | None = None
     other: Slice | None = None
-    node: Node = None
-    """Of `other`."""
 
 
 def conditions_in(
@@ -73,7 +71,7 @@ def _condition(
         column = _column_of(mine, columns, alias)
         is_query = any(one.DESCRIPTOR.name == "SubLink" for one in nodes_in(other))
         if column is not None and not is_query and not named_in([other], alias, columns):
-            return Condition(text, is_of_written, column, clauses.slice(start, stop), other)
+            return Condition(text, is_of_written, column, clauses.slice(start, stop))
     return Condition(text, is_of_written)
 
 
@@ -100,8 +98,13 @@ def looked_up(descriptor: Descriptor, compared: Sequence[tuple[Column, Type]]) -
     for column, of in compared:
         if _is_key_of(column, of):
             found.setdefault(column.id, of)
+    return tuple(found.items()) if leads(descriptor, [descriptor.column(column_id) for column_id in found]) else ()
+
+
+def leads(descriptor: Descriptor, columns: Sequence[Column]) -> bool:
+    """True if a key or a public index begins with one of the columns."""
     leading = [descriptor.primary_key[0], *(index.columns[0].column for index in descriptor.public_indexes)]
-    return tuple(found.items()) if any(first in found for first in leading) else ()
+    return any(column.id in leading for column in columns)
 
 
 def _is_key_of(column: Column, of: Type) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.text.sql_names import quoted
+from expressions.errors import SqlError
 from nodes.sql.edits import Words
 
 Node = Any
@@ -77,6 +78,11 @@ class Assembled:
             return 0
         at, start, length = self.slices[place]
         return start + min(byte - at, length - 1)
+
+    def placed(self, error: SqlError, shift: int) -> SqlError:
+        """An error of this text, at its place in the client's, where the statement begins at byte `shift`."""
+        error.offset = shift + self.origin(error.offset) if error.offset >= 0 else -1
+        return error
 
 
 def assembled(statement: str, pieces: Sequence[Piece]) -> Assembled:

@@ -37,10 +37,10 @@ from nodes.sql.writes import array_parts
 from nodes.sql.writes.joins import conditions_in
 from nodes.sql.writes.others import named_in
 from nodes.sql.writes.pieces import ACTIONS, PartOfArray, Piece, Pieces, SetTo, assembled, listed
-from nodes.sql.writes.questions import part_of
 from nodes.sql.writes.several import Parts
 from nodes.sql.writes.source_text import Reading, SourceText, Within
 from nodes.sql.writes.typed import NUMBER, ROWS, Given, assigned, parameters, relation, shown
+from nodes.wire.columns import Columns
 
 Node = Any
 
@@ -178,7 +178,8 @@ class Queries(SourceText):
     def values(self, plan: InsertPlan) -> Text:
         """The rows of VALUES; a DEFAULT among them is NULL, which nobody looks at.
 
-        One row of each shape is read. Where nothing is replaced in it, nothing is in the others.
+        One row of each shape is read. Where nothing is replaced in it, nothing is in the others. One row alone is a
+        SELECT: a function in it may give many.
         """
         query, clauses, types = self.written.query_of_table(), self.written.clauses, self._types_of(plan.columns)
         if query:
@@ -188,6 +189,8 @@ class Queries(SourceText):
             words = [("NULL",) if span is None else (clauses.slice(*span),) for span in row]
             values = [assigned(value, column) for value, column in zip(words, plan.columns, strict=True)]
             rows.append(("(", *listed(values), ")"))
+            if len(self.node.select_stmt.select_stmt.values_lists) == 1:
+                return self._made(["SELECT ", *listed(values)], types)
             first.setdefault(tuple(span and clauses.shape(span) for span in row), rows[-1])
         if len(first) < len(rows):
             text = self._made(["VALUES ", *listed(list(first.values()))], types)
@@ -340,6 +343,11 @@ class _Assigned:
     made: dict[int, Expr]
 
 
+def part_of(column: Column, part: PartOfArray) -> Column:
+    """The column that a part of an array would be by itself: an array for a slice, else an element."""
+    return column if part.is_slice else replace(column, type=column.type.element or column.type)
+
+
 def _with_part(array: Expr, part: PartOfArray, slots: Sequence[Expr]) -> Expr:
     if not part.is_slice:
         return lazy_call("with element", (array, *slots), array.type, array_parts.with_element, -1)
@@ -475,6 +483,26 @@ def _texts(queries: Queries, plan: WritingPlan) -> Texts:
     is_asked = plan.returning is not None and plan.returning.plain is None
     returned = queries.returned(plan.returning) if is_asked and plan.returning is not None else None
     return Texts(rows, returned, conflicting, kept, defaults)
+
+
+def with_scans(plan: QueryPlan | WritingPlan | SeveralPlan, texts: Texts | SeveralTexts) -> Any:
+    """The plan, with the uses of tables in its queries."""
+    if isinstance(plan, SeveralPlan):
+        assert isinstance(texts, SeveralTexts)
+        parts = [
+            replace(one, plan=with_scans(one.plan, asks)) for one, asks in zip(plan.parts, texts.parts, strict=True)
+        ]
+        return replace(plan, parts=tuple(parts), main=with_scans(plan.main, texts.main))
+    assert isinstance(texts, Texts)
+    if texts.rows is None or (isinstance(plan, InsertPlan) and plan.source is None):
+        return plan
+    uses = texts.rows.place.uses
+    scans = tuple(use.scan for use in uses)
+    if isinstance(plan, InsertPlan):
+        return replace(plan, source=QueryPlan(scans, (), Columns()))
+    if isinstance(plan, QueryPlan):
+        return replace(plan, scans=scans)
+    return replace(plan, scan=next(use.scan for use in uses if use.is_written), scans=scans)
 
 
 def is_by_key(plan: ChangePlan) -> bool:

@@ -14,17 +14,16 @@ from typing import Any
 
 from postgast import walk
 
-from catalog.descriptor import Descriptor
 from catalog.elements import TableId
 from catalog.text.sql_names import quoted
 from catalog.values.types import type_name
-from expressions.errors import DUPLICATE_ALIAS, INVALID_COLUMN_REFERENCE, SqlError, unsupported
+from expressions.errors import unsupported
 from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import length_of_modifier
 from nodes.sql.extent import Extent
 from nodes.sql.naming import ViewInUse
 from nodes.sql.plans import Part, QueryPlan, SeveralPlan, WritingPlan
-from nodes.sql.statements import Statement, parse, relations_in, writes_in_with
+from nodes.sql.statements import Statement, parse
 from nodes.sql.writes.pieces import VERBS, Clauses, Pieces, listed
 from nodes.sql.writes.source_text import Within
 from nodes.wire.columns import Output
@@ -34,7 +33,7 @@ KINDS = {"insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delet
 CHANGING = VOLATILE | {"nextval", "timeofday"}
 ONE_BY_ONE = "send them one after the other, in one transaction"
 PlanOf = Callable[[str, Node, Within], WritingPlan]
-QueryOf = Callable[[Within, int, Descriptor], QueryPlan]
+QueryOf = Callable[[], QueryPlan]
 
 
 @dataclass(eq=False)
@@ -60,7 +59,8 @@ class Parts:
                 self.queries.append((clauses.slice(begin, end + 1),))
                 continue
             before = self._with(opening + 1, getattr(cte.ctequery, which))
-            yield cte, which, Within(clauses, end, before, tuple(self.names))
+            own = (clauses.slice(0, end + 1), f" SELECT * FROM {quoted(cte.ctename)}")
+            yield cte, which, Within(clauses, end, before, tuple(self.names), own)
 
     def returned(self, cte: Node, part: Part, rows: str) -> None:
         """The part gives these rows: the next ones may name it."""
@@ -103,7 +103,7 @@ def several(
             nulls = ", ".join(f"NULL::{_name_of(output)}" for output in part.outputs)
             parts.returned(cte, part, f"SELECT {nulls}")
     if statement.kind == "writing select":
-        return SeveralPlan(tuple(found), query_of(parts.main, parts.first, found[0].plan.descriptor))
+        return SeveralPlan(tuple(found), query_of())
     main = plan_of(statement.kind, statement.node, parts.main)
     _refuse_twice(main, written)
     return SeveralPlan(tuple(found), main)
@@ -111,47 +111,26 @@ def several(
 
 def _refuse(node: Node, views: Mapping[str, ViewInUse]) -> None:
     """Raises 0A000 for parts that are not done in one statement, before one is planned."""
-    clause, silent, targets = node.with_clause, set[str](), set[int]()
+    clause = node.with_clause
     if clause.recursive:
         raise unsupported("WITH RECURSIVE before statements that write", clause.location, hint=ONE_BY_ONE)
-    names: set[str] = set()
     for item in clause.ctes:
         cte = item.common_table_expr
-        if cte.ctename in names:
-            message = f'WITH query name "{cte.ctename}" specified more than once'
-            raise SqlError(DUPLICATE_ALIAS, message, cte.location)
-        names.add(cte.ctename)
         which = cte.ctequery.WhichOneof("node")
         if which == "select_stmt":
             _refuse_changing(item, views)
         elif which not in KINDS:
             raise unsupported("MERGE inside WITH", cte.location, hint="INSERT .. ON CONFLICT does most of it")
-        elif writes_in_with(getattr(cte.ctequery, which)):
-            message = "WITH clause containing a data-modifying statement must be at the top level"
-            raise SqlError("0A000", message, cte.location)
-        else:
-            targets.add(getattr(cte.ctequery, which).relation.location)
-            silent |= set() if getattr(cte.ctequery, which).HasField("returning_clause") else {cte.ctename}
-    targets |= set() if node.DESCRIPTOR.name == "SelectStmt" else {node.relation.location}
-    for named in relations_in(node) if silent else ():
-        if not named.schemaname and named.relname in silent and named.location not in targets:
-            message = f'WITH query "{named.relname}" does not have a RETURNING clause'
-            raise SqlError("0A000", message, named.location)
 
 
 def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...]:
     if plan.returning is None:
         return ()
-    columns, names = plan.returning.columns, [name.string.sval for name in cte.aliascolnames]
-    if len(names) > len(columns.fields):
-        message = f'table "{cte.ctename}" has {len(columns.fields)} columns available'
-        raise SqlError(INVALID_COLUMN_REFERENCE, f"{message} but {len(names)} columns specified", cte.location)
-    found = []
+    columns, names, found = plan.returning.columns, [name.string.sval for name in cte.aliascolnames], []
     for place, (of, field_) in enumerate(zip(columns.types, columns.fields, strict=True)):
         if of.sql_type is None:
             raise unsupported(f'RETURNING of {of} inside WITH ("{field_.name}")', cte.location)
-        name = names[place] if place < len(names) else field_.name
-        found.append(Output(name, of, modifier=field_.modifier))
+        found.append(Output(names[place] if place < len(names) else field_.name, of, modifier=field_.modifier))
     return tuple(found)
 
 

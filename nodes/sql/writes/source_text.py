@@ -13,7 +13,6 @@ from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INSUFFICIENT_PRIVILEGE, SqlError, unsupported
-from expressions.sqltypes import Type
 from nodes.catalog_queries.asks import key_of
 from nodes.catalog_queries.compiled import Facts
 from nodes.sql.admission import Admitted, FunctionNames, admitted
@@ -21,7 +20,7 @@ from nodes.sql.naming import ViewInUse, not_there
 from nodes.sql.readable import InPlace, over_tables
 from nodes.sql.statements import relations_in
 from nodes.sql.uses import followed
-from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Span, Target, Written, listed
+from nodes.sql.writes.pieces import Assembled, Clauses, Pieces, SetTo, Span, Target, Written
 
 Node = Any
 
@@ -36,8 +35,6 @@ class Reading:
     parameters: Parameters
     style: TimeStyle = PLAIN
     facts: Facts | None = None
-    placed: dict[tuple[Any, ...], InPlace] = field(default_factory=dict, compare=False)
-    """Texts that were placed: a plan that lacks a description is made again from its beginning."""
     read: dict[str, Clauses] = field(default_factory=dict, compare=False)
     """Statements that were read: each part of one has its words."""
 
@@ -46,30 +43,26 @@ class Reading:
             self.read[statement] = Clauses(statement, start)
         return self.read[statement]
 
-    def place(self, whole: Assembled, start: int, described: Sequence[Type] | None = None) -> InPlace:
-        """A text for PostgreSQL. Raises `SqlError` for one that cannot be read in place.
-
-        `described`: types of parameters of a text that is described alone.
-        """
-        parameters = Parameters(list(self.parameters.types if described is None else described))
-        key = (whole, start, described is None, *parameters.types)
-        if (known := self.placed.get(key)) is not None:
-            return known
+    def place(self, whole: Assembled, start: int) -> InPlace:
+        """A text for PostgreSQL. Raises `SqlError` for one that cannot be read in place."""
+        parameters = Parameters(list(self.parameters.types))
+        query = self.admitted(whole, start)
         try:
-            query = self._admitted(whole.text)
             found = followed(query.stmt.select_stmt, self.tables, self.views, parameters, self.style)
-            keyed = next((found.scans[at,] for at in whole.targets if described is None), None)
-            scans, style = found.scans, self.style
-            place = over_tables(query, start, scans, self.views, self.functions, style, keyed, self.facts)
+            keyed = next((found.scans[at,] for at in whole.targets), None)
+            place = over_tables(query, start, found.scans, self.views, self.functions, self.style, keyed, self.facts)
         except SqlError as error:
-            error.offset = start + whole.origin(error.offset) if error.offset >= 0 else -1
-            raise
+            raise whole.placed(error, start) from None
         if place.sets:
             raise unsupported("set_config in a statement that writes", hint="set it first, by itself")
-        refusals = {whole.origin(at): refusal for at, refusal in found.refusals.items()}
-        named = frozenset(node.number for node in query.of_kinds("ParamRef"))
-        placed = replace(place, origin=whole.origin, columns=found.columns, refusals=refusals, parameters=named)
-        return self.placed.setdefault(key, placed)
+        return replace(place, origin=whole.origin)
+
+    def admitted(self, whole: Assembled, start: int) -> Admitted:
+        """A text that the store may read. Raises `SqlError`."""
+        try:
+            return self._admitted(whole.text)
+        except SqlError as error:
+            raise whole.placed(error, start) from None
 
     def _admitted(self, text: str) -> Admitted:
         """The query. Raises `SqlError`: a relation of the catalog is refused as a table that is not there."""
@@ -96,6 +89,8 @@ class Within:
     end: int
     before: Pieces
     names: tuple[str, ...] = ()
+    own: Pieces = ()
+    """A text of the statement's that shows what this one returns, if it stands in the WITH."""
 
 
 @dataclass(eq=False)
@@ -139,15 +134,7 @@ class SourceText:
 
     def query_of_source(self) -> Pieces:
         """The query of an INSERT, as its text has it."""
-        given = self.written.node.select_stmt.select_stmt
-        query = self.written.query_of_table()
-        if not query:
-            first, end = self.source_words()
-            is_row = len(given.values_lists) and not given.HasField("with_clause")  # of functions that give rows
-            values = self.written.row(first) if is_row else []
-            row = ("SELECT ", *listed([value or ("NULL",) for value in values]))
-            query = row if is_row else (self.written.clauses.slice(first, end),)
-        return query
+        return self.written.query_of_table() or (self.written.clauses.slice(*self.source_words()),)
 
     def source_words(self) -> tuple[int, int]:
         written, clauses = self.written, self.written.clauses

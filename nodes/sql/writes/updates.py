@@ -12,10 +12,12 @@ from expressions.sqltypes import Type
 from expressions.typed import Expr
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, Returning, UpdatePlan
-from nodes.sql.writes.assignments import ASKED, Assignments
-from nodes.sql.writes.joins import Condition, conditions_in, is_the_same_again, looked_up
-from nodes.sql.writes.questions import Answer
+from nodes.sql.writes.assignments import ASKED, Assignments, check_parts
+from nodes.sql.writes.joins import conditions_in, is_the_same_again, leads, looked_up
+from nodes.sql.writes.pieces import Pieces, listed
+from nodes.sql.writes.questions import outputs_of
 from nodes.sql.writes.row_rules import rules_of
+from nodes.sql.writes.source_text import SourceText
 
 Node = Any
 ByKey = tuple[Scan, Expr, dict[ColumnId, Expr]]
@@ -47,36 +49,40 @@ class Updates(Assignments):
         is_joined = bool(others) or is_within or node.HasField("with_clause")
         here = None if is_joined else self._by_key(node, descriptor, columns, targets)
         returns = node.HasField("returning_clause")
-        if here is not None and (not returns or self.plain_returning(node, descriptor) is not None):
+        returning = self.plain_returning(node, descriptor) if returns else None
+        if here is not None and (not returns or returning is not None):
             self.settle()
-            return self._by_key_alone(made, here, self.plain_returning(node, descriptor) if returns else None)
+            return self._by_key_alone(made, here, returning)
         if node.where_clause.HasField("current_of_expr"):
             raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
-        questions = self.questions(node, descriptor)
-        given, conditions = self.given(questions, columns, targets), list[Condition]()
-        where = questions.written.clause("where")
-        if others and where is not None and is_the_same_again(node, self.views):
-            clauses, alias = questions.written.clauses, questions.written.alias
-            conditions = conditions_in(clauses, where, node.where_clause, descriptor, alias)
-        compared = [one for one in conditions if one.column is not None]
-        answer = questions.change(given, compared)
-        keys = self.compared_with(descriptor, compared, answer)
-        returning = self.returning(node, descriptor, questions, others)
-        self.begin()
+        self.judged()
+        check_parts(targets, columns)
+        text, keys = self.source_text(node, descriptor), tuple[tuple[ColumnId, Type], ...]()
+        if others and node.HasField("where_clause"):
+            where = text.written.clause("where")
+            keys = self.compared(text, text.others, where, node.where_clause)
+        returning = self.returning(node, descriptor, text, others)
         here = None if is_joined else self._by_key(node, descriptor, columns, targets)
         if here is not None:
             return self._by_key_alone(made, here, returning)
-        assert answer.written is not None
-        condition = ASKED if node.HasField("where_clause") else None
+        scan, condition = self.scope(node, descriptor)[0], ASKED if node.HasField("where_clause") else None
         more = {"assignments": dict.fromkeys([column.id for column, _ in columns], ASKED)} if columns else {}
-        return made(descriptor, answer.written, condition, answer.scans, returning, is_joined, keys, **more)
+        return made(descriptor, scan, condition, (scan,), returning, is_joined, keys, **more)
 
-    def compared_with(
-        self, descriptor: Descriptor, compared: Sequence[Condition], answer: Answer
+    def compared(
+        self, text: SourceText, others: Pieces, words: tuple[int, int] | None, condition: Node
     ) -> tuple[tuple[ColumnId, Type], ...]:
-        """The columns by whose values rows may be looked up."""
-        types = zip((one.column for one in compared), (output.type for output in answer.outputs), strict=False)
-        return looked_up(descriptor, [(column, of) for column, of in types if column is not None])
+        """The columns by whose values rows may be looked up: a condition has them equal what other tables have."""
+        if words is None or not is_the_same_again(text.node, self.views):
+            return ()
+        written, descriptor = text.written, text.descriptor
+        found = conditions_in(written.clauses, words, condition, descriptor, written.alias)
+        pairs = [(one.column, one.other) for one in found if one.column is not None and one.other is not None]
+        if not leads(descriptor, [column for column, _ in pairs]):
+            return ()
+        values = listed([(other,) for _, other in pairs])
+        outputs = outputs_of(self.described((*text.before, "SELECT ", *values, " FROM ", *others)).columns)
+        return looked_up(descriptor, [(column, of.type) for (column, _), of in zip(pairs, outputs, strict=False)])
 
     @staticmethod
     def _by_key_alone(made: Callable[..., P], here: ByKey, returning: Returning | None) -> P:

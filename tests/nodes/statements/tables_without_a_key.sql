@@ -22,7 +22,7 @@ INSERT INTO notes_without VALUES (9, 'c', 1) ON CONFLICT (n) DO UPDATE SET what 
 SELECT at, what, n FROM notes_without ORDER BY at, what, n;
 SELECT column_name, ordinal_position, is_nullable FROM information_schema.columns WHERE table_name = 'notes_without' ORDER BY 2;
 SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'notes_without'::regclass AND attnum > 0 ORDER BY 2;
-SELECT relhasindex, relnatts FROM pg_class WHERE relname = 'notes_without';
+SELECT relhasindex, relnatts FROM pg_class WHERE relname = 'notes_without' AND relpersistence = 'p';
 SELECT indexrelid::regclass::text, indisprimary, indisunique FROM pg_index WHERE indrelid = 'notes_without'::regclass;
 SELECT conname, contype FROM pg_constraint WHERE conrelid = 'notes_without'::regclass;
 SELECT sequencename FROM pg_sequences WHERE sequencename LIKE 'notes_without%';

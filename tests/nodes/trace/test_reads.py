@@ -53,7 +53,7 @@ def with_index(state: State, **more: object) -> Descriptor:
 def scans(sql: str, descriptor: Descriptor, *described: Type) -> list[reads.Json]:
     """The scans of a statement whose question has columns of these types."""
     [statement] = parse(sql)
-    answers = [Described((), [Field("c", of.oid) for of in described])]
+    answers = [Described((), [Field("c", of.oid) for of in described])] * 2
     descriptor = replace(descriptor, table_id=TableId(next(IDS)))  # plans are kept by table and version
     plan = make_plan(statement, {"flights": descriptor}, Parameters(), answers=answers)
     return [reads.scan_json(scan, NOW, storages=2, buckets=16) for scan in reads.scans_of(plan)]
@@ -74,7 +74,7 @@ def test_rows_that_other_tables_say_are_read_by_key(where: str, compared: list[T
     [statement] = parse(f"DELETE FROM flights f USING (VALUES (1)) v(n) WHERE {where}")
     table = replace(with_index(State.PUBLIC), table_id=TableId(next(IDS)))
     answer = Described((), [Field("n", of.oid) for of in compared])
-    plan = make_plan(statement, {"flights": table}, Parameters(), answers=[answer])
+    plan = make_plan(statement, {"flights": table}, Parameters(), answers=[answer, answer])
     [scan] = reads.scans_json(plan, NOW, storages=2, buckets=16)
     assert scan["by"] == by
 

@@ -1,0 +1,102 @@
+"""A statement that writes, judged by PostgreSQL: parsed over empty tables of the versions that it uses, and never done.
+
+    session apart     CREATE TABLE pg_temp.t (..)      once for a version
+                      parse · describe                 the client's own words
+
+The tables stay in the session, which does nothing else, for the next statements.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from catalog.descriptor import Descriptor
+from catalog.text.sql_names import quoted
+from nodes.context import Environment
+from nodes.sql.naming import ViewInUse
+from nodes.sql.writes.questions import Described, EmptyTable, Undescribed, empty_table, empty_view
+from nodes.store import reader, refusals
+from nodes.store.pipeline import (
+    Command,
+    DescribeCommand,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    UsersCommand,
+)
+from nodes.store.relay import fields_in
+from nodes.wire.messages import Field
+from storage.postgres import USERS_SETTINGS
+
+TABLES_MAX = 200
+"""Empty tables that a session keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    table: EmptyTable
+    oid: int
+
+
+_KEPT: "WeakKeyDictionary[StoreConnection, dict[str, _Kept]]" = WeakKeyDictionary()
+
+
+async def judged(
+    env: Environment,
+    asked: Undescribed,
+    tables: Mapping[str, Descriptor],
+    views: Mapping[str, ViewInUse],
+    style: Sequence[str],
+) -> Described:
+    """The parameters and columns of a statement. Raises what is wrong with it."""
+    wanted = [*map(empty_table, tables.values()), *map(empty_view, views.values())]
+    text = asked.judged([one.name for one in wanted])
+
+    def offset_of(position: int) -> int:
+        return asked.place(len(text.original[: text.position(position) - 1].encode()))
+
+    command = DescribeCommand(text.text, oids=asked.oids, offset_of=offset_of)
+    async with env.judging_pool.session() as session:
+        try:
+            kept = await _with_tables(session, wanted)
+            results = await session.run([reader.before(style, scans=False), command])
+        except StoreConnectionLost as lost:
+            raise refusals.why_ended((), lost) from lost
+        except StoreError as error:
+            raise asked.explained(refusals.users_error(error, command), tables) from error
+    found = results[1]
+    shown = {one.oid: one.table for one in kept.values()}
+    places = [(found.ftable(n), found.ftablecol(n)) for n in range(found.nfields)]
+    columns = [_placed(column, shown, *place) for column, place in zip(fields_in(found), places, strict=True)]
+    return Described(tuple(found.param_type(number) for number in range(found.nparams)), columns)
+
+
+def _placed(column: Field, shown: Mapping[int, EmptyTable], oid: int, number: int) -> Field:
+    """The column, with the numbers of the table's column that it shows."""
+    table = shown.get(oid)
+    return column if table is None else replace(column, table=table.number, column=table.columns[number - 1])
+
+
+async def _with_tables(session: StoreConnection, wanted: Sequence[EmptyTable]) -> Mapping[str, _Kept]:
+    """The tables of a session, these among them."""
+    kept = _KEPT.setdefault(session, {})
+    lacking = [one for one in wanted if one.name not in kept or kept[one.name].table != one]
+    if not lacking:
+        return kept
+    gone = set(kept) if len(kept) + len(lacking) > TABLES_MAX else {one.name for one in lacking} & set(kept)
+    made = lacking if len(gone) < len(kept) else wanted
+    drops = [UsersCommand(f"DROP TABLE pg_temp.{quoted(name)}") for name in gone]
+    oids = ", ".join("to_regclass('pg_temp.' || quote_ident(%b))::oid" for _ in made)
+    names = tuple(one.name.encode() for one in made)
+    results = await session.run([
+        reader.before(list(USERS_SETTINGS.values()), scans=False),
+        *drops,
+        *(UsersCommand(one.sql) for one in made),
+        *reader.after(),
+        Command(f"SELECT {oids}", names, is_text=True),
+    ])  # fmt: skip
+    for name in gone:
+        del kept[name]
+    for place, one in enumerate(made):
+        kept[one.name] = _Kept(one, int.from_bytes(results[-1].get_value(0, place) or b""))
+    return kept
