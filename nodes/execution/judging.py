@@ -3,11 +3,13 @@
     session apart     CREATE TABLE pg_temp.t (..)      once for a version
                       parse · describe                 the client's own words
 
-The tables stay in the session, which does nothing else, for the next statements.
+The tables stay in the session, which does nothing else, for the next statements: an hour at most, as VACUUM can freeze
+none that is temporary.
 """
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from catalog.descriptor import Descriptor
@@ -30,15 +32,21 @@ from storage.postgres import USERS_SETTINGS
 
 TABLES_MAX = 200
 """Empty tables that a session keeps."""
+KEPT_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
-    table: EmptyTable
-    oid: int
+    """The empty tables of a session by their names, each with its oid, and since when the oldest is there."""
+
+    tables: dict[str, tuple[EmptyTable, int]] = field(default_factory=dict)
+    since: float = 0.0
+
+    def lacks(self, table: EmptyTable) -> bool:
+        return table.name not in self.tables or self.tables[table.name][0] != table
 
 
-_KEPT: "WeakKeyDictionary[StoreConnection, dict[str, _Kept]]" = WeakKeyDictionary()
+_KEPT: "WeakKeyDictionary[StoreConnection, _Kept]" = WeakKeyDictionary()
 
 
 async def judged(
@@ -58,14 +66,13 @@ async def judged(
     command = DescribeCommand(text.text, oids=asked.oids, offset_of=offset_of)
     async with env.judging_pool.session() as session:
         try:
-            kept = await _with_tables(session, wanted)
+            shown = await _with_tables(session, wanted)
             results = await session.run([reader.before(style, scans=False), command])
         except StoreConnectionLost as lost:
             raise refusals.why_ended((), lost) from lost
         except StoreError as error:
             raise asked.explained(refusals.users_error(error, command), tables) from error
     found = results[1]
-    shown = {one.oid: one.table for one in kept.values()}
     places = [(found.ftable(n), found.ftablecol(n)) for n in range(found.nfields)]
     columns = [_placed(column, shown, *place) for column, place in zip(fields_in(found), places, strict=True)]
     return Described(tuple(found.param_type(number) for number in range(found.nparams)), columns)
@@ -77,26 +84,26 @@ def _placed(column: Field, shown: Mapping[int, EmptyTable], oid: int, number: in
     return column if table is None else replace(column, table=table.number, column=table.columns[number - 1])
 
 
-async def _with_tables(session: StoreConnection, wanted: Sequence[EmptyTable]) -> Mapping[str, _Kept]:
-    """The tables of a session, these among them."""
-    kept = _KEPT.setdefault(session, {})
-    lacking = [one for one in wanted if one.name not in kept or kept[one.name].table != one]
-    if not lacking:
-        return kept
-    gone = set(kept) if len(kept) + len(lacking) > TABLES_MAX else {one.name for one in lacking} & set(kept)
-    made = lacking if len(gone) < len(kept) else wanted
-    drops = [UsersCommand(f"DROP TABLE pg_temp.{quoted(name)}") for name in gone]
-    oids = ", ".join("to_regclass('pg_temp.' || quote_ident(%b))::oid" for _ in made)
-    names = tuple(one.name.encode() for one in made)
-    results = await session.run([
-        reader.before(list(USERS_SETTINGS.values()), scans=False),
-        *drops,
-        *(UsersCommand(one.sql) for one in made),
-        *reader.after(),
-        Command(f"SELECT {oids}", names, is_text=True),
-    ])  # fmt: skip
-    for name in gone:
-        del kept[name]
-    for place, one in enumerate(made):
-        kept[one.name] = _Kept(one, int.from_bytes(results[-1].get_value(0, place) or b""))
-    return kept
+async def _with_tables(session: StoreConnection, wanted: Sequence[EmptyTable]) -> Mapping[int, EmptyTable]:
+    """The empty tables of a session by their oids, these among them."""
+    kept = _KEPT.setdefault(session, _Kept())
+    made, is_old = [one for one in wanted if kept.lacks(one)], time.monotonic() - kept.since > KEPT_S
+    if made or is_old:
+        if is_old or len(kept.tables) + len(made) > TABLES_MAX:
+            gone, made, kept.since = list(kept.tables), list(wanted), time.monotonic()
+        else:
+            gone = [one.name for one in made if one.name in kept.tables]
+        oids = ", ".join("to_regclass('pg_temp.' || quote_ident(%b))::oid" for _ in made)
+        commands = [
+            reader.before(list(USERS_SETTINGS.values()), scans=False),
+            *(UsersCommand(f"DROP TABLE pg_temp.{quoted(name)}") for name in gone),
+            *(UsersCommand(one.sql) for one in made),
+            *reader.after(),
+            Command(f"SELECT {oids}", tuple(one.name.encode() for one in made), is_text=True),
+        ]
+        found = (await session.run(commands))[-1]
+        for name in gone:
+            del kept.tables[name]
+        for place, one in enumerate(made):
+            kept.tables[one.name] = one, int.from_bytes(found.get_value(0, place) or b"")
+    return {oid: table for table, oid in kept.tables.values()}

@@ -81,8 +81,6 @@ class InPlace:
     """Those of its result, as far as their names say what they are."""
     refusals: Mapping[int, SqlError] = field(default_factory=dict)
     """Why a name at this byte of the statement means nothing, if PostgreSQL says so."""
-    parameters: frozenset[int] = frozenset()
-    """Those that a statement which writes names in this text of its words."""
     origin: Callable[[int], int] = int
     """The byte of the statement that a byte of the template's text comes from, where that is not the statement."""
 
