@@ -52,11 +52,12 @@ CONTROL_SESSIONS = 2
 LOCK_SESSIONS = 20
 """Sessions at the store that hold, or wait for, advisory locks."""
 STAGING_SESSIONS = 6
-JUDGING_SESSIONS = 2
 """Sessions at the store that read the data of COPY."""
 STAGING_USE, STAGING_HINT = " for the data of COPY", "send fewer COPY statements at once, or use another node"
 STAGING_WAIT_S = 60.0
 """A COPY waits for its turn: those before it may have much to read."""
+JUDGING_SESSIONS = 2
+"""Sessions at the store that judge statements which write."""
 LOCK_OPTIONS = "-c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s"
 """What waits for a lock sees that its node is gone."""
 BACKLOG = 200
