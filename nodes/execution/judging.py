@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
+from psycopg import pq
+
 from catalog.descriptor import Descriptor
 from catalog.text.sql_names import quoted
 from nodes.context import Environment
@@ -64,18 +66,31 @@ async def judged(
         return asked.place(len(text.original[: text.position(position) - 1].encode()))
 
     command = DescribeCommand(text.text, oids=asked.oids, offset_of=offset_of)
-    async with env.judging_pool.session() as session:
-        try:
-            shown = await _with_tables(session, wanted)
-            results = await session.run([reader.before(style, scans=False), command])
-        except StoreConnectionLost as lost:
-            raise refusals.why_ended((), lost) from lost
-        except StoreError as error:
-            raise asked.explained(refusals.users_error(error, command), tables) from error
-    found = results[1]
+    try:
+        shown, found = await _described(env, wanted, reader.before(style, scans=False), command)
+    except StoreConnectionLost as lost:
+        raise refusals.why_ended((), lost) from lost
+    except StoreError as error:
+        raise asked.explained(refusals.users_error(error, command), tables) from error
     places = [(found.ftable(n), found.ftablecol(n)) for n in range(found.nfields)]
     columns = [_placed(column, shown, *place) for column, place in zip(fields_in(found), places, strict=True)]
     return Described(tuple(found.param_type(number) for number in range(found.nparams)), columns)
+
+
+async def _described(
+    env: Environment, wanted: Sequence[EmptyTable], before: Command, command: DescribeCommand
+) -> "tuple[Mapping[int, EmptyTable], pq.abc.PGresult]":
+    """The tables of a session, and what it says. An idle one may have ended unseen: then all of them are made anew."""
+    left = env.judging_pool.size_max
+    while True:
+        async with env.judging_pool.session() as session:
+            try:
+                shown = await _with_tables(session, wanted)
+                return shown, (await session.run([before, command]))[1]
+            except StoreConnectionLost:
+                left -= 1
+                if left < 0:
+                    raise
 
 
 def _placed(column: Field, shown: Mapping[int, EmptyTable], oid: int, number: int) -> Field:
