@@ -90,7 +90,7 @@ class Assignments:
         return SourceText(self.reading, self.statement.text, self.statement.start, node, descriptor, self.within)
 
     def judged(self, pieces: Pieces = ()) -> Described:
-        """What the store says of the statement: of these pieces of it, or of all its text."""
+        """The description of the statement by the store: of these pieces of it, or of all its text."""
         if self.known is None:
             whole = (Slice(0, len(self.statement.text.encode())),)
             self.known = self.described(pieces or (self.within.own if self.within is not None else ()) or whole)
@@ -98,7 +98,7 @@ class Assignments:
         return self.known
 
     def described(self, pieces: Sequence[Piece]) -> Described:
-        """What the store says of a text of the statement's words. The types of parameters are noted.
+        """The description of a text of the statement's words. The types of parameters are noted.
 
         Raises `Undescribed` where it has not been asked.
         """
