@@ -182,16 +182,21 @@ def _makes_rows(query: Admitted) -> bool:
     return any(True for _ in relations) or "generate_series" in called
 
 
-def _is_of_session(query: Admitted) -> bool:
-    """True if a value of the session is asked for. Raises `SqlError` for a function that no query calls."""
-    called = {pb.SQLValueFunctionOp.Name(one.op)[6:].lower() for one in query.of_kinds("SQLValueFunction")}
+def refuse_calls(query: Admitted) -> None:
+    """Raises `SqlError` for a function that no query and no statement that writes calls."""
     for one in query.of_kinds("FuncCall"):
         name = one.funcname[-1].string.sval
         if name in STANDING_ALONE:
             raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
         if name in REFUSED:
             raise unsupported(f"{name} in a query", one.location, REFUSED[name])
-        called.add(name)
+
+
+def _is_of_session(query: Admitted) -> bool:
+    """True if a value of the session is asked for. Raises as `refuse_calls` does."""
+    refuse_calls(query)
+    called = {pb.SQLValueFunctionOp.Name(one.op)[6:].lower() for one in query.of_kinds("SQLValueFunction")}
+    called |= {one.funcname[-1].string.sval for one in query.of_kinds("FuncCall")}
     return not called.isdisjoint(OF_SESSION)
 
 

@@ -21,6 +21,7 @@ from expressions.sqltypes import PARAMETER_OIDS, TEXT, UNKNOWN, Type, length_of_
 from nodes.sql.admission import Admitted
 from nodes.sql.edits import Compiled, edited
 from nodes.sql.naming import ViewInUse, not_there
+from nodes.sql.readable import refuse_calls
 from nodes.sql.writes.pieces import Assembled
 from nodes.wire.columns import Columns, Output
 from nodes.wire.messages import Field
@@ -50,7 +51,11 @@ class Undescribed(Exception):
     oids: tuple[int, ...]
 
     def judged(self, names: Sequence[str]) -> Compiled:
-        """The text for the store, where relations of these names are temporary."""
+        """The text for the store, where relations of these names are temporary. Raises as `refuse_calls` does."""
+        try:
+            refuse_calls(self.query)
+        except SqlError as error:
+            raise self.whole.placed(error, self.start) from None
         found = [
             one.location for one in self.query.of_kinds("RangeVar") if one.schemaname == SCHEMA and one.relname in names
         ]
