@@ -1,7 +1,10 @@
 """The reference of the exercise format names every key, question and kind, and nothing else."""
 
+import ast
 import inspect
 import re
+from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
@@ -22,9 +25,22 @@ READERS = {
 START = set(READ.findall(inspect.getsource(reading._start))) | {("parameters", "")}
 
 
+def fields_read(reader: Callable[..., object]) -> set[str]:
+    """The fields of a class that a reader takes from the table as they are called."""
+    calls = (node for node in ast.walk(ast.parse(inspect.getsource(reader))) if isinstance(node, ast.Call))
+    return {
+        one.name
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "read" and isinstance(call.args[0], ast.Name)
+        for one in fields(getattr(reading, call.args[0].id))
+        if one.name not in {keyword.arg for keyword in call.keywords}
+    }
+
+
 def keys_read(name: str) -> set[str]:
     """The keys that a reader asks for."""
     found = {one or other for reader in READERS[name] for one, other in READ.findall(inspect.getsource(reader))}
+    found |= {key for reader in READERS[name] for key in fields_read(reader)}
     if name == "Of sources":
         found -= {"sources"}
     if name == "predict":

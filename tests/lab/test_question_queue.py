@@ -282,7 +282,7 @@ def test_a_search_for_a_judgement_that_fails_is_neither_right_nor_wrong(monkeypa
         made.refresh_from_db()
         judgement = services.judgement_of(made, task, task.solution)
         assert judgement is not None
-        assert judgement.outcome is Outcome.UNKNOWN
+        assert judgement.verdict is Outcome.UNKNOWN
         assert judgement.why
 
 

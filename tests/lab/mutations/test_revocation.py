@@ -4,8 +4,7 @@ import pytest
 
 from tests.lab.mutations.edits import is_noticed, switches_of
 from tests.lab.mutations.rules_left_out import Switch
-from tests.leases.conftest import connect, database
-from tests.leases.test_nodes_and_revocation import node
+from tests.leases.conftest import connect, database, node
 
 __all__ = ["connect", "database", "node"]
 pytestmark = pytest.mark.django_db(transaction=True)

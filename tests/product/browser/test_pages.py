@@ -202,7 +202,7 @@ def test_on_a_phone_what_matters_of_a_table_is_in_view(
     page = new_page(width=390)
     sign_in(page, cluster)
     page.locator(".tabs > details").evaluate_all("every => every.forEach(one => { one.open = true; })")
-    nodes = page.get_by_role("group", name="Nodes").evaluate(VISIBLE_HEADS)
+    nodes = page.get_by_role("group", name="Nodes", exact=True).evaluate(VISIBLE_HEADS)
     assert nodes[:4] == ["Node", "State", "Leases", "What may be done"]
     page.goto(f"{cluster.address}/admin/catalog/storyevent/")
     results = page.locator("#changelist .results")
