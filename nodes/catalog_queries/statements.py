@@ -166,8 +166,10 @@ class CatalogQueries:
         new = {i: table for i, table in shown.items() if table is not None}
         old = {i: table for i, table in new.items() if i not in own}
         made = self.block.new_tables
-        private = {table.table_id for table in made.temporary.among(made.tables)}
-        public = {i: table for i, table in new.items() if i not in private}
+        for table in made.temporary.among(made.tables):
+            if table.table_id in new:
+                new[table.table_id] = replace(new[table.table_id], schema="pg_temp")
+        public = {i: table for i, table in new.items() if table.schema == "public"}
         sql = ["SET LOCAL search_path = public, pg_temp", *script(Alters(old, public, {}, ()).steps())]
         sql += ["SET LOCAL search_path = pg_temp, public", *script(Alters(public, new, {}, ()).steps())]
         try:

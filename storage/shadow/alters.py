@@ -150,9 +150,9 @@ class Alters:
             inner += self._altered(pair, self.unsteady[table_id])
         for table_id, table in self.old.items():
             if table_id not in self.new:
-                self.going += [f"ALTER TABLE {relation(table.name)} DROP CONSTRAINT {quoted(one.name)}"
+                self.going += [f"ALTER TABLE {table.relation()} DROP CONSTRAINT {quoted(one.name)}"
                                for one in table.references]  # fmt: skip
-        ended = [relation(table.name) for table_id, table in self.old.items() if table_id not in self.new]
+        ended = [table.relation() for table_id, table in self.old.items() if table_id not in self.new]
         self.going += [f"DROP TABLE {', '.join(ended)}"] if ended else []
         for table_id, table in self.new.items():
             if table_id not in self.old:
@@ -166,7 +166,7 @@ class Alters:
     # -- tables --------------------------------------------------------------------------------------------------
 
     def _created(self, table: ShownTable) -> None:
-        name = relation(table.name)
+        name = table.relation()
         columns = ", ".join(self._defined(column) for column in table.columns)
         self.coming += [Step(f"CREATE TABLE {name} ({columns})"), Step(f"ALTER TABLE {name} OWNER TO {OWNER}")]
         self.coming += _commented(f"TABLE {name}", None, table.comment)
@@ -181,7 +181,7 @@ class Alters:
             self._add_reference(table, reference)
 
     def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[Step]:
-        old, new, was, name = pair.old, pair.new, relation(pair.old.name), relation(pair.new.name)
+        old, new, was, name = pair.old, pair.new, pair.old.relation(), pair.new.relation()
         if old.name != new.name:
             self.renames.append(Rename("ALTER TABLE", old.name, new.name))
         self._checks(pair, unsteady)
@@ -223,7 +223,7 @@ class Alters:
             yield Step(f"{alter} TYPE {new.type} USING NULL::{new.type}")
         if is_anew or old.default != new.default:
             yield from _with_default(table, new)
-        yield from map(Step, self._nullability(relation(table.name), alter, old, new))
+        yield from map(Step, self._nullability(table.relation(), alter, old, new))
         if new.numbers is not None and _has_other_numbers(old, new):
             yield from _with_numbers(table, new)
         elif old.numbers is not None and new.numbers is not None:
@@ -260,7 +260,7 @@ class Alters:
             self._rename("ALTER INDEX", before.name, key.name, piece)
             if before.kind != key.kind:
                 word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
-                begins = f"ALTER TABLE {relation(pair.new.name)} ADD CONSTRAINT {quoted(key.name)}"
+                begins = f"ALTER TABLE {pair.new.relation()} ADD CONSTRAINT {quoted(key.name)}"
                 self.coming.append(Step(f"{begins} {word} USING INDEX {quoted(key.name)}", piece, _undone(key.name)))
             self._comment_key(pair.new, before.comment, before.constraint_comment, key)
 
@@ -272,18 +272,18 @@ class Alters:
         if key.kind == INDEX:
             where = "" if key.condition is None else f" WHERE ({key.condition})"
             unique = "UNIQUE " if key.unique else ""
-            made = f"CREATE {unique}INDEX {name} ON {relation(table.name)} ({columns}){where}"
+            made = f"CREATE {unique}INDEX {name} ON {table.relation()} ({columns}){where}"
         else:
             word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
-            made = f"ALTER TABLE {relation(table.name)} ADD CONSTRAINT {name} {word} ({columns})"
+            made = f"ALTER TABLE {table.relation()} ADD CONSTRAINT {name} {word} ({columns})"
         self.coming.append(Step(made, _piece_of(table, key)))
         self._comment_key(table, None, None, key)
 
     def _comment_key(self, table: ShownTable, comment: str | None, of_rule: str | None, key: ShownKey) -> None:
         piece = _piece_of(table, key)
-        self.coming += _commented(f"INDEX {relation(key.name)}", comment, key.comment, piece)
+        self.coming += _commented(f"INDEX {table.relation(key.name)}", comment, key.comment, piece)
         if key.kind != INDEX:
-            on = f"CONSTRAINT {quoted(key.name)} ON {relation(table.name)}"
+            on = f"CONSTRAINT {quoted(key.name)} ON {table.relation()}"
             self.coming += _commented(on, of_rule, key.constraint_comment, piece)
 
     def _checks(self, pair: Pair, unsteady: frozenset[int]) -> None:
@@ -297,7 +297,7 @@ class Alters:
         for check in pair.new.checks:
             if check.id in kept:
                 self.coming += map(Step, _renamed_constraint(pair.new, old[check.id].name, check.name))
-                on = f"CONSTRAINT {quoted(check.name)} ON {relation(pair.new.name)}"
+                on = f"CONSTRAINT {quoted(check.name)} ON {pair.new.relation()}"
                 self.coming += _commented(on, old[check.id].comment, check.comment)
             else:
                 self._add_check(pair.new, check)
@@ -305,9 +305,9 @@ class Alters:
     def _add_check(self, table: ShownTable, check: ShownCheck) -> None:
         name = quoted(check.name)
         piece = Piece(table.table_id, CHECK, check.id, check.name)
-        made = f"ALTER TABLE {relation(table.name)} ADD CONSTRAINT {name} CHECK ({check.condition})"
+        made = f"ALTER TABLE {table.relation()} ADD CONSTRAINT {name} CHECK ({check.condition})"
         self.coming.append(Step(made, piece))
-        self.coming += _commented(f"CONSTRAINT {name} ON {relation(table.name)}", None, check.comment, piece)
+        self.coming += _commented(f"CONSTRAINT {name} ON {table.relation()}", None, check.comment, piece)
 
     def _references(self, pair: Pair) -> None:
         old = {one.id: one for one in pair.old.references}
@@ -316,7 +316,7 @@ class Alters:
         for one in pair.new.references:
             if one.id in kept:
                 self.later += map(Step, _renamed_constraint(pair.new, old[one.id].name, one.name))
-                on = f"CONSTRAINT {quoted(one.name)} ON {relation(pair.new.name)}"
+                on = f"CONSTRAINT {quoted(one.name)} ON {pair.new.relation()}"
                 self.later += _commented(on, old[one.id].comment, one.comment)
             else:
                 self._add_reference(pair.new, one)
@@ -346,11 +346,11 @@ class Alters:
             for word, does in (("DELETE", one.on_delete), ("UPDATE", one.on_update))
             if does != "NO ACTION"
         )
-        begins = f"ALTER TABLE {relation(table.name)} ADD CONSTRAINT {quoted(one.name)}"
+        begins = f"ALTER TABLE {table.relation()} ADD CONSTRAINT {quoted(one.name)}"
         piece = Piece(table.table_id, REFERENCE, one.id, one.name)
-        made = f"{begins} FOREIGN KEY ({here}) REFERENCES {relation(other.name)} ({there}){actions}"
+        made = f"{begins} FOREIGN KEY ({here}) REFERENCES {other.relation()} ({there}){actions}"
         self.later.append(Step(made, piece))
-        self.later += _commented(f"CONSTRAINT {quoted(one.name)} ON {relation(table.name)}", None, one.comment, piece)
+        self.later += _commented(f"CONSTRAINT {quoted(one.name)} ON {table.relation()}", None, one.comment, piece)
 
     def _rename(self, begins: str, old: str, new: str, piece: Piece | None = None) -> None:
         if old != new:
@@ -410,11 +410,11 @@ def _same_key(old: ShownKey, new: ShownKey, unsteady: frozenset[int]) -> bool:
 
 
 def _drop_constraint(table: ShownTable, name: str) -> str:
-    return f"ALTER TABLE {relation(table.name)} DROP CONSTRAINT {quoted(name)}"
+    return f"ALTER TABLE {table.relation()} DROP CONSTRAINT {quoted(name)}"
 
 
 def _renamed_constraint(table: ShownTable, old: str, new: str) -> list[str]:
-    renamed = f"ALTER TABLE {relation(table.name)} RENAME CONSTRAINT {quoted(old)} TO {quoted(new)}"
+    renamed = f"ALTER TABLE {table.relation()} RENAME CONSTRAINT {quoted(old)} TO {quoted(new)}"
     return [] if old == new else [renamed]
 
 
@@ -431,7 +431,7 @@ def _identity(column: ShownColumn) -> str:
 
 
 def _alter_column(table: ShownTable, column: ShownColumn) -> str:
-    return f"ALTER TABLE {relation(table.name)} ALTER COLUMN {quoted(column.name)}"
+    return f"ALTER TABLE {table.relation()} ALTER COLUMN {quoted(column.name)}"
 
 
 def _with_default(table: ShownTable, column: ShownColumn) -> list[Step]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, ColumnId, State
+from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewColumn, ViewDefinition
 from expressions.rows import columns_of, shown
 from storage.shadow.keys import Key, is_shown_as_constraint, keys_of, required_columns
@@ -84,6 +85,11 @@ class ShownTable:
     keys: tuple[ShownKey, ...]
     checks: tuple[ShownCheck, ...]
     references: tuple[ShownReference, ...]
+    schema: str = "public"
+
+    def relation(self, index: str = "") -> str:
+        """The table's name with its schema, or that of its index."""
+        return f"{self.schema}.{quoted(index or self.name)}"
 
     def column(self, number: int) -> ShownColumn:
         return next(column for column in self.columns if column.number == number)
