@@ -36,7 +36,8 @@ Ask = Callable[[str, list[list[bytes]]], Sequence[bytes | None]]
 
 DATA_BYTES_MAX = 2 * VALUE_BYTES_MAX
 """Bytes of a value as pairs have it, which may take twice its own."""
-OF_ANY_LENGTH = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.BYTEA, SqlType.JSON, SqlType.JSONB})
+HAVE_LENGTHS = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR, SqlType.BYTEA})
+OF_ANY_LENGTH = HAVE_LENGTHS | {SqlType.JSON, SqlType.JSONB}
 
 
 def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
@@ -56,6 +57,8 @@ def question_sql(descriptor: Descriptor, text: str, returns: SqlType) -> str:
     value = typed(text, returns)
     answers = f"SELECT {value} AS value{place}{' FROM ' if columns else ''}{row} OFFSET 0"
     shown = encode_value_sql(Column(descriptor.columns[0].id, "value", returns), "answer.value")
+    if returns in HAVE_LENGTHS:  # a value that is too long is not encoded
+        shown = f"CASE WHEN {call('octet_length', 'answer.value')} > {DATA_BYTES_MAX} THEN NULL ELSE {shown} END"
     shown = f"SELECT {shown} AS data, answer.place FROM ({answers}) AS answer OFFSET 0"
     data = f"CASE WHEN {call('octet_length', 'shown.data')} <= {DATA_BYTES_MAX} THEN shown.data END"
     return f"SELECT {data} FROM ({shown}) AS shown ORDER BY shown.place"

@@ -22,7 +22,7 @@ from storage.asking import question_sql, read_answer
 from storage.postgres import USERS_SETTINGS
 from storage.reader.role import FUNCTION_NAMES_SQL, IS_CLOSED_SQL, READER
 
-TIMEOUT_MS = 2000
+TIMEOUT_MS = 500
 """Constants of an expression are computed when it is read."""
 SETTINGS = {**USERS_SETTINGS, "search_path": "pg_catalog, pg_temp", "statement_timeout": str(TIMEOUT_MS)}
 TEXT_SQL = """
