@@ -13,6 +13,7 @@ import select
 import struct
 import sys
 import termios
+import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -37,8 +38,8 @@ CONNECT_S_MAX = 10
 READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
 ANSWER_BYTES_MAX = 2**21
 """Of what the store says to one message outside of a pipeline: twice a value."""
-READS_MAX = 32
-"""Pieces of an answer read before others get their turn."""
+SLICE_S = 0.002
+"""Others get their turn after reading an answer for so long: its rows may be short and many."""
 LONG_ROW = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
 WRITE_BYTES = 2**16
 """Of data for COPY, before it is seen whether PostgreSQL still takes them."""
@@ -441,10 +442,11 @@ class StoreConnection:
             self._written.set_result(None)
 
     def _on_readable(self) -> None:
-        """Reads until nothing more comes. libpq reads a piece at a time, and uvloop watches a socket no longer after
-        its first error: this call may be the last, and the end of the stream has to be read."""
-        for _ in range(READS_MAX):
-            self._read()
+        """Reads until nothing more comes, or others are to have their turn. libpq reads a piece at a time, and uvloop
+        watches a socket no longer after its first error: this call may be the last, and the end of the stream has to
+        be read."""
+        until = time.monotonic() + SLICE_S
+        while self._read(until):
             if self.is_lost or self._is_paused or not (arrived := self._arrivals.poll(0)):
                 return
             if not arrived[0][1] & select.POLLIN:
@@ -468,7 +470,8 @@ class StoreConnection:
         self._batch.error = self._batch.error or StoreError(PROGRAM_LIMIT, message, position=self._batch.seen)
         self._lose(message)
 
-    def _read(self) -> None:
+    def _read(self, until: float) -> bool:
+        """Takes what has arrived; False if some of it has to wait for the turns of others (`until`, monotonic)."""
         try:
             relay = None if self._batch is None else self._batch.relay
             if relay is not None:
@@ -483,9 +486,11 @@ class StoreConnection:
                 if self._unread > ANSWER_BYTES_MAX:
                     self._end_long(TOO_LONG)
             if self.is_lost:
-                return
+                return True
             self._pgconn.consume_input()
             while self._batch is not None and (self._batch.has_data or not self._pgconn.is_busy()):
+                if time.monotonic() > until:
+                    return False
                 if self._batch.has_data:
                     if not self._take_data(self._batch):
                         break
@@ -501,14 +506,15 @@ class StoreConnection:
                     self._pgconn.set_chunked_rows_mode(relay.chunk_rows)
                 if relay is not None and relay.is_full:
                     self._pause()
-                    return
+                    return True
             if self._batch is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
-            return
+            return True
         if self._pgconn.status == pq.ConnStatus.BAD:
             self._lose("the store closed the session")
+        return True
 
     def _pause(self) -> None:
         self._is_paused = True
@@ -834,8 +840,8 @@ class StorePool:
         return None
 
     @contextlib.asynccontextmanager
-    async def session(self) -> AsyncIterator[StoreConnection]:
-        connection = await self.take()
+    async def session(self, user: str = "") -> AsyncIterator[StoreConnection]:
+        connection = await self.take(user)
         try:
             yield connection
         finally:
