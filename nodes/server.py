@@ -57,6 +57,7 @@ STAGING_USE, STAGING_HINT = " for the data of COPY", "send fewer COPY statements
 STAGING_WAIT_S = 60.0
 """A COPY waits for its turn: those before it may have much to read."""
 JUDGING_SESSIONS = 2
+JUDGING_USE, JUDGING_HINT = " for judging statements that write", "send fewer new ones at once, or use another node"
 """Sessions at the store that judge statements which write."""
 LOCK_OPTIONS = "-c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s"
 """What waits for a lock sees that its node is gone."""
@@ -282,6 +283,6 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         Hub(settings.dsn, name),
         StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
         StorePool(settings.dsn, name, options, STAGING_SESSIONS, STAGING_USE, STAGING_HINT, STAGING_WAIT_S),
-        StorePool(settings.dsn, name, options, JUDGING_SESSIONS),
+        StorePool(settings.dsn, name, options, JUDGING_SESSIONS, JUDGING_USE, JUDGING_HINT),
         Shadow(settings.dsn, settings.shadow, name, directory),
     )

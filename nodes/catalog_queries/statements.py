@@ -271,6 +271,8 @@ def _query_of(copy: Statement) -> Statement:
     if node.HasField("where_clause"):
         raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
     if node.HasField("query"):
+        if not node.query.HasField("select_stmt"):
+            raise unsupported("COPY of a statement that writes to the catalog")
         text, begin = in_brackets(copy.text)
     else:
         names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"

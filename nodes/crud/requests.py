@@ -329,7 +329,8 @@ class Request:
 
     async def _judged(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
         try:
-            return await judged(self.env, lacking, catalog, {}, settings_of(self.caller.style))
+            user = self.caller.owner.user
+            return await judged(self.env, lacking, catalog, {}, settings_of(self.caller.style), user)
         except SqlError as error:
             raise await self._explained(error, catalog) from None
 

@@ -462,7 +462,8 @@ class PlannedStatements:
     async def _judged(self, lacking: Undescribed, named: NamedRelations) -> Described:
         """A part of a statement that writes, by the store."""
         try:
-            return await judged(self.env, lacking, named.tables, named.views, self.users_settings())
+            own, user = self.block.new_tables.tables, self.known["user"]
+            return await judged(self.env, lacking, named.tables, named.views, self.users_settings(), user, own)
         except SqlError as error:
             raise await self.names.explained(error, named.tables) from None
 

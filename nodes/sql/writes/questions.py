@@ -105,10 +105,11 @@ class EmptyTable:
 
 def empty_table(table: Descriptor) -> EmptyTable:
     """The table of a version: its columns, its key, and the names of what ON CONFLICT may call."""
-    parts = [f"{quoted(column.name)} {column.type_name}{_identity(column)}" for column in table.public_columns]
+    parts = [f"{quoted(column.name)} {column.type_name}{_identity(table, column)}" for column in table.public_columns]
     key = [table.column(column_id) for column_id in table.declared_key]
     if key and all(column in table.public_columns for column in key):
-        parts.append(f"PRIMARY KEY ({', '.join(quoted(column.name) for column in key)})")
+        columns = ", ".join(quoted(column.name) for column in key)
+        parts.append(f"CONSTRAINT {_own_name(table)} PRIMARY KEY ({columns})")
     names = [table.key_name, *(index.name for index in table.public_indexes if index.unique)]
     parts += [f"CONSTRAINT {quoted(name)} CHECK (true)" for name in dict.fromkeys(names)]
     return _empty(table.name, parts, table.table_id, [column.number for column in table.public_columns])
@@ -125,10 +126,16 @@ def _empty(name: str, parts: Sequence[str], number: int, columns: Sequence[int])
     return EmptyTable(name, f"CREATE TABLE pg_temp.{quoted(name)} ({', '.join(parts)})", number, tuple(columns))
 
 
-def _identity(column: Column) -> str:
+def _identity(table: Descriptor, column: Column) -> str:
     if not column.identity:
         return ""
-    return f" GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY"
+    named = f"(SEQUENCE NAME pg_temp.{_own_name(table, column.number)})"
+    return f" GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY {named}"
+
+
+def _own_name(table: Descriptor, number: int = 0) -> str:
+    """A name for what PostgreSQL makes beside a table, which must not be that of another table."""
+    return quoted(f"\x02{table.table_id} {number}")
 
 
 def _type_of(oid: int, modifier: int) -> str:

@@ -1,0 +1,38 @@
+"""Statements that write, judged over empty tables, of which others see nothing, and which take no name of theirs."""
+
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from psycopg import errors
+
+from tests.nodes.conftest import Cluster
+
+
+def test_names_of_a_private_table_are_not_told_to_others(cluster: Cluster, n1: Any) -> None:
+    table, private = cluster.table("id int PRIMARY KEY, n int"), f"own{next(cluster.serial)}"
+    with cluster.connect() as other:
+        for temporary in ("TEMP ", ""):
+            with ExitStack() as block:
+                block.enter_context(other.transaction(force_rollback=True))
+                other.execute(f"CREATE {temporary}TABLE {private} (id int, secret int)")
+                other.execute(f"INSERT INTO {private} SELECT id, n FROM {table}")
+                for _ in range(3):
+                    with pytest.raises(errors.UndefinedTable) as error:
+                        n1.execute(f"INSERT INTO {table} SELECT id, secre FROM {private}")
+                    assert "secret" not in str(error.value)
+
+
+def test_a_column_of_the_system_is_no_column_of_the_table(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int PRIMARY KEY")
+    for column in ("ctid", "xmin", "tableoid"):
+        with pytest.raises(errors.UndefinedColumn):
+            n1.execute(f"UPDATE {table} SET id = id + 1 RETURNING {column}")
+
+
+def test_what_postgres_makes_beside_a_table_takes_no_name(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, x text")
+    n1.execute(f"INSERT INTO {table} (x) SELECT 'a' RETURNING id + 1")
+    for name in (f"{table}_pkey1", f"{table}_id_seq1"):
+        other = cluster.table("id int PRIMARY KEY, v text", name=name)
+        assert n1.execute(f"INSERT INTO {other} SELECT 1, 'b' RETURNING v || '!'").fetchone() == ("b!",)
