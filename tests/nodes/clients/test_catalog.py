@@ -66,7 +66,7 @@ PSQL = ("\\d trips", "\\d notes", "\\d+ keyed_later", "\\d of_keyed",
 @dataclass
 class Twins:
     """The same tables on a node and in a database of the real server. `oids` leads from its oids to the node's;
-    `others` are the names of what else the node has."""
+    `others` are the names and oids of what else the node has."""
 
     postgres: "psycopg.Connection[Any]"
     oids: dict[str, str]
@@ -93,7 +93,8 @@ def twins(cluster: Cluster) -> Iterator[Twins]:
         names = "SELECT relname, oid FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         theirs, ours = dict(postgres.execute(names).fetchall()), dict(node.execute(names).fetchall())
         assert ours.keys() >= theirs.keys()
-        yield Twins(postgres, {str(theirs[n]): str(ours[n]) for n in theirs}, ours.keys() - theirs.keys())
+        others = {str(one) for name in ours.keys() - theirs.keys() for one in (name, ours[name])}
+        yield Twins(postgres, {str(theirs[n]): str(ours[n]) for n in theirs}, others)
         node.execute("DROP VIEW far_trips")
 
 

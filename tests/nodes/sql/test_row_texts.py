@@ -185,7 +185,8 @@ def test_the_store_judges_the_statement_over_temporary_tables() -> None:
 
 def test_the_empty_table_of_a_version_has_its_columns_its_key_and_the_names_of_what_is_unique() -> None:
     assert empty_table(T).sql == (
-        'CREATE TABLE pg_temp."t" ("id" bigint, "a" varchar(3), "n" integer, "l" integer[], PRIMARY KEY ("id"),'
+        'CREATE TABLE pg_temp."t" ("id" bigint, "a" varchar(3), "n" integer, "l" integer[],'
+        f' CONSTRAINT "\x02{T.table_id} 0" PRIMARY KEY ("id"),'
         ' CONSTRAINT "t_pkey" CHECK (true))'
     )
 
