@@ -277,6 +277,8 @@ class StoreConnection:
         self.is_lost = False
         self.is_ready = True
         self._is_paused = False
+        self._turn: asyncio.Handle | None = None
+        """Reads on what had to wait for the turns of others."""
         self._written: asyncio.Future[None] | None = None
         """Done once the socket has taken what libpq holds."""
         self._unread = 0
@@ -445,6 +447,8 @@ class StoreConnection:
         """Reads until nothing more comes, or others are to have their turn. libpq reads a piece at a time, and uvloop
         watches a socket no longer after its first error: this call may be the last, and the end of the stream has to
         be read."""
+        if self._turn is not None:  # what it has not read yet is read then
+            return
         until = time.monotonic() + SLICE_S
         while self._read(until):
             if self.is_lost or self._is_paused or not (arrived := self._arrivals.poll(0)):
@@ -452,9 +456,14 @@ class StoreConnection:
             if not arrived[0][1] & select.POLLIN:
                 self._lose("the connection to the store broke")
                 return
-        self._loop.call_soon(self._read_on)
+            if time.monotonic() > until:  # amid a long row, of which libpq hands over nothing yet
+                break
+        self._turn = self._loop.call_soon(self._read_on)
 
     def _read_on(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
         if not self.is_lost and not self._is_paused:
             self._on_readable()
 
@@ -463,7 +472,7 @@ class StoreConnection:
             self._is_paused = False
             if not self.is_lost:
                 self._loop.add_reader(self._fd, self._on_readable)
-                self._loop.call_soon(self._read_on)
+                self._turn = self._turn or self._loop.call_soon(self._read_on)
 
     def _end_long(self, message: str) -> None:
         assert self._batch is not None
@@ -538,7 +547,7 @@ class StoreConnection:
             async with contextlib.aclosing(batch.apart.data(feed.is_binary)) as pieces:
                 async for piece in pieces:
                     if self._arrivals.poll(0):  # libpq reads it unheard if the socket is full
-                        self._on_readable()
+                        self._read_on()
                     if batch.is_over:
                         break
                     self._pgconn.put_copy_data(piece)

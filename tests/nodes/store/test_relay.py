@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -215,6 +216,30 @@ def test_nobody_wants_the_rest_of_copy(cluster: Cluster, begins_s: float) -> Non
         await asyncio.sleep(begins_s)
         await relay.drop()
         await session.run([Command("ROLLBACK"), ONE])
+
+    with_session(cluster, work)
+
+
+def test_short_rows_of_a_copy_let_others_have_their_turn(cluster: Cluster) -> None:
+    """A few such clients kept the event loop until their node was ended."""
+
+    class Counted(Relay):
+        rows = 0
+
+        def add_copied(self, data: bytes | memoryview) -> None:
+            self.rows += 1
+            super().add_copied(data)
+
+    async def work(session: StoreConnection) -> None:
+        relay, seen = Counted(), [0]
+        copying(session, "COPY (SELECT n FROM generate_series(1, 1000000) AS n) TO STDOUT", relay)
+        relay.let_go()  # so that nothing pauses the store
+        while not relay.is_over:
+            await asyncio.sleep(0)
+            seen.append(relay.rows)
+        await relay.finish()
+        assert relay.rows == 1_000_000
+        assert max(after - before for before, after in pairwise(seen)) < 20_000
 
     with_session(cluster, work)
 
