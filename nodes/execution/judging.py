@@ -94,6 +94,9 @@ async def _described(
                 left -= 1
                 if left < 0:
                     raise
+            except asyncio.CancelledError:
+                session.discard("which empty tables it has is not known")
+                raise
 
 
 async def _forget(session: StoreConnection, private: Collection[str]) -> None:

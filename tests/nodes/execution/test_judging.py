@@ -1,6 +1,6 @@
 """Statements that write, judged over empty tables, of which others see nothing, and which take no name of theirs."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -36,3 +36,15 @@ def test_what_postgres_makes_beside_a_table_takes_no_name(cluster: Cluster, n1: 
     for name in (f"{table}_pkey1", f"{table}_id_seq1"):
         other = cluster.table("id int PRIMARY KEY, v text", name=name)
         assert n1.execute(f"INSERT INTO {other} SELECT 1, 'b' RETURNING v || '!'").fetchone() == ("b!",)
+
+
+def test_one_that_is_ended_while_it_is_judged_leaves_nothing_behind(cluster: Cluster, n1: Any) -> None:
+    for ms in (1, 2, 3, 4, 5, 6, 8, 10) * 3:
+        table = cluster.table("id int PRIMARY KEY, n int")
+        sql = f"INSERT INTO {table} SELECT n, n + 1 FROM generate_series(1, 3) AS n"
+        n1.execute(f"SET statement_timeout = {ms}")
+        with suppress(errors.QueryCanceled):
+            n1.execute(sql)
+        n1.execute("SET statement_timeout = 0")
+        n1.execute(f"{sql} ON CONFLICT (id) DO NOTHING")
+        assert n1.execute(f"SELECT count(*) FROM {table}").fetchone() == (3,)
