@@ -12,7 +12,7 @@ from psycopg import pq
 from catalog.text.sql_names import literal, quoted
 from expressions import grammar
 from expressions.analysis.building import Parameters
-from expressions.errors import NOT_IN_PREREQUISITE_STATE, SYNTAX_ERROR, SqlError, unsupported
+from expressions.errors import NOT_IN_PREREQUISITE_STATE, SqlError, unsupported
 from expressions.sqltypes import UNKNOWN, parameter_type
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
@@ -28,7 +28,7 @@ from nodes.people.rights import WRITE_RIGHT
 from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
 from nodes.settings.variables import Variables
-from nodes.sql.copying import TO, refuse_files
+from nodes.sql.copying import TO, refuse_no_query
 from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.naming import NOT_HERE
 from nodes.sql.statements import Statement, functions_in
@@ -40,7 +40,7 @@ from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from storage.shadow.alters import OWNER, Alters, script
 from storage.shadow.position import SHOWS_SQL
-from storage.shadow.shown import shown_table
+from storage.shadow.shown import SCHEMA, shown_table
 
 Sets = list[tuple[str, str | None, bool]]
 
@@ -169,7 +169,7 @@ class CatalogQueries:
         for table in made.temporary.among(made.tables):
             if table.table_id in new:
                 new[table.table_id] = replace(new[table.table_id], schema="pg_temp")
-        public = {i: table for i, table in new.items() if table.schema == "public"}
+        public = {i: table for i, table in new.items() if table.schema == SCHEMA}
         sql = ["SET LOCAL search_path = public, pg_temp", *script(Alters(old, public, {}, ()).steps())]
         sql += ["SET LOCAL search_path = pg_temp, public", *script(Alters(public, new, {}, ()).steps())]
         try:
@@ -267,12 +267,8 @@ async def _script(session: StoreConnection, *words: str) -> "list[pq.abc.PGresul
 def _query_of(copy: Statement) -> Statement:
     """The query of COPY .. TO STDOUT of a relation of the catalog, or of a query."""
     node = copy.node
-    refuse_files(node)
-    if node.HasField("where_clause"):
-        raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+    refuse_no_query(node)
     if node.HasField("query"):
-        if not node.query.HasField("select_stmt"):
-            raise unsupported("COPY of a statement that writes to the catalog")
         text, begin = in_brackets(copy.text)
     else:
         names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"

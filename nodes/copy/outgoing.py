@@ -12,7 +12,7 @@ from nodes.sql.statements import Statement
 BEFORE, AFTER = "COPY (", "\n) TO STDOUT "
 
 
-def copied(statement: Statement, query: str, offset_of: Callable[[int], int]) -> tuple[str, Callable[[int], int]]:
+def copy_text(statement: Statement, query: str, offset_of: Callable[[int], int]) -> tuple[str, Callable[[int], int]]:
     """The text that copies the rows of a query as a COPY says, and the byte of the client's for a character of it.
 
     `offset_of` gives that for a character of the query.

@@ -18,7 +18,7 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context
 from nodes.clients.portals import RESULT_CHANGED, Portal
 from nodes.context import Environment
-from nodes.copy.outgoing import copied
+from nodes.copy.outgoing import copy_text
 from nodes.execution import portions
 from nodes.execution.describing import fields_of
 from nodes.execution.ways import way_of
@@ -206,7 +206,7 @@ class Literals(Given):
 def copy_command(statement: Statement, query: UsersCommand) -> CopyCommand:
     """The command that sends the rows of a query as a COPY says."""
     assert query.offset_of is not None
-    text, offset_of = copied(statement, query.sql, query.offset_of)
+    text, offset_of = copy_text(statement, query.sql, query.offset_of)
     return CopyCommand(text, relay=query.relay, offset_of=offset_of)
 
 

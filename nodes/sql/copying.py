@@ -89,14 +89,8 @@ def copied(descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
 
 def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[str, ViewInUse]) -> None:
     """Raises `SqlError` for a COPY TO that is none of a query or of columns of a table."""
-    refuse_files(node)
-    if node.HasField("where_clause"):
-        raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+    refuse_no_query(node)
     if node.HasField("query"):
-        if node.query.WhichOneof("node") != "select_stmt":
-            raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
-        if node.query.select_stmt.HasField("into_clause"):
-            raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
         return
     if node.relation.relname in views and node.relation.schemaname in SCHEMAS:
         hint = "Try the COPY (SELECT ...) TO variant."
@@ -107,6 +101,19 @@ def check_copy_to(node: Node, tables: Mapping[str, Descriptor], views: Mapping[s
         if name not in names:  # the query in place of the table has other words for it
             column_named(descriptor, name, -1)
             raise SqlError(INVALID_COLUMN_REFERENCE, f'FORCE_QUOTE column "{name}" not referenced by COPY')
+
+
+def refuse_no_query(node: Node) -> None:
+    """Raises `SqlError` for a COPY TO that reaches a file, or that no SELECT stands for."""
+    refuse_files(node)
+    if node.HasField("where_clause"):
+        raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+    if not node.HasField("query"):
+        return
+    if node.query.WhichOneof("node") != "select_stmt":
+        raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
+    if node.query.select_stmt.HasField("into_clause"):
+        raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
 
 
 def refuse_files(node: Node) -> None:
