@@ -17,6 +17,7 @@ from storage.shadow.shown import (
     ShownReference,
     ShownTable,
     ShownView,
+    relation,
 )
 
 OWNER = "schemalab_shown"
@@ -51,10 +52,6 @@ class Step:
     sql: str
     piece: Piece | None = None
     otherwise: str = ""
-
-
-def relation(name: str) -> str:
-    return f"public.{quoted(name)}"
 
 
 def script(steps: Iterable[Step]) -> list[str]:

@@ -17,7 +17,7 @@ from catalog.descriptor import Descriptor, from_json
 from catalog.text.sql_names import literal
 from catalog.view_definition import ViewDefinition, view_from_json
 from storage.shadow import database
-from storage.shadow.alters import Alters, Known, Piece, Step, placeholder_sql, relation, view_sql, without
+from storage.shadow.alters import Alters, Known, Piece, Step, placeholder_sql, view_sql, without
 from storage.shadow.database import ShadowUnusable
 from storage.shadow.position import DIGEST_SQL, STORE_SQL, TABLES_SQL, VIEWS_SQL, Position
 from storage.shadow.rights import SETUP
@@ -146,7 +146,7 @@ def _report_lacking(
             lines = [f"(not shown: {piece.kind} {piece.name}: {why})" for piece, why in own]
             text = "\n".join(filter(None, (table.comment, *lines)))
             comment = literal(text) if text else "NULL"
-            _execute(connection, f"COMMENT ON TABLE {relation(table.name)} IS {comment}")
+            _execute(connection, f"COMMENT ON TABLE {table.relation()} IS {comment}")
 
 
 def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: bool) -> None:

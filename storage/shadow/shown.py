@@ -12,6 +12,11 @@ from expressions.rows import columns_of, shown
 from storage.shadow.keys import Key, is_shown_as_constraint, keys_of, required_columns
 
 PRIMARY, UNIQUE, INDEX = "primary", "unique", "index"
+SCHEMA = "public"
+
+
+def relation(name: str, schema: str = SCHEMA) -> str:
+    return f"{schema}.{quoted(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +90,11 @@ class ShownTable:
     keys: tuple[ShownKey, ...]
     checks: tuple[ShownCheck, ...]
     references: tuple[ShownReference, ...]
-    schema: str = "public"
+    schema: str = SCHEMA
 
     def relation(self, index: str = "") -> str:
         """The table's name with its schema, or that of its index."""
-        return f"{self.schema}.{quoted(index or self.name)}"
+        return relation(index or self.name, self.schema)
 
     def column(self, number: int) -> ShownColumn:
         return next(column for column in self.columns if column.number == number)

@@ -10,8 +10,8 @@ from catalog.descriptor import Descriptor
 from catalog.view_definition import TableUse, ViewDefinition, ViewUse
 from expressions import grammar
 from storage.shadow.names import quoted_if_needed
+from storage.shadow.shown import SCHEMA
 
-SCHEMA = "public"
 Tables = Mapping[int, Descriptor]
 
 

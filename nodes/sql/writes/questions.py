@@ -22,12 +22,11 @@ from nodes.sql.admission import Admitted
 from nodes.sql.edits import Compiled, edited
 from nodes.sql.naming import ViewInUse, not_there
 from nodes.sql.readable import refuse_calls
+from nodes.sql.tables_in_place import SCHEMA
 from nodes.sql.writes.pieces import Assembled
 from nodes.wire.columns import Columns, Output
 from nodes.wire.messages import Field
 from nodes.wire.oids import view_number
-
-SCHEMA = "public"
 
 
 @dataclass(frozen=True, slots=True)
