@@ -277,7 +277,7 @@ class StoreConnection:
         self.is_lost = False
         self.is_ready = True
         self._is_paused = False
-        self._turn: asyncio.Handle | None = None
+        self._next_read: asyncio.Handle | None = None
         """Reads on what had to wait for the turns of others."""
         self._written: asyncio.Future[None] | None = None
         """Done once the socket has taken what libpq holds."""
@@ -447,7 +447,7 @@ class StoreConnection:
         """Reads until nothing more comes, or others are to have their turn. libpq reads a piece at a time, and uvloop
         watches a socket no longer after its first error: this call may be the last, and the end of the stream has to
         be read."""
-        if self._turn is not None:  # what it has not read yet is read then
+        if self._next_read is not None:  # what it has not read yet is read then
             return
         until = time.monotonic() + SLICE_S
         while self._read(until):
@@ -458,12 +458,12 @@ class StoreConnection:
                 return
             if time.monotonic() > until:  # amid a long row, of which libpq hands over nothing yet
                 break
-        self._turn = self._loop.call_soon(self._read_on)
+        self._next_read = self._loop.call_soon(self._read_on)
 
     def _read_on(self) -> None:
-        if self._turn is not None:
-            self._turn.cancel()
-            self._turn = None
+        if self._next_read is not None:
+            self._next_read.cancel()
+            self._next_read = None
         if not self.is_lost and not self._is_paused:
             self._on_readable()
 
@@ -472,7 +472,7 @@ class StoreConnection:
             self._is_paused = False
             if not self.is_lost:
                 self._loop.add_reader(self._fd, self._on_readable)
-                self._turn = self._turn or self._loop.call_soon(self._read_on)
+                self._next_read = self._next_read or self._loop.call_soon(self._read_on)
 
     def _end_long(self, message: str) -> None:
         assert self._batch is not None

@@ -1,6 +1,6 @@
-"""Templates: each naive form broken by its shortest trace, each safe one proved, and quickly."""
+"""Templates: each naive form broken by its shortest trace, each safe one proved, in as many worlds as before."""
 
-from functools import cache, partial
+from functools import cache
 
 import pytest
 
@@ -9,9 +9,6 @@ from rollouts.findings import BROKEN, PROVED
 from rollouts.report import as_text
 from rollouts.templates import BY_NAME, NAIVE, PGROLL, SAFE, TEMPLATES, text_of
 from tests.rollouts.answers import FOLDER, FORMS, file_of
-
-SECONDS_MAX = 2.0
-"""Of processor time, for two rows."""
 
 SHORTEST = {
     "rename": ("refused", 2),
@@ -36,19 +33,12 @@ def report_on(name: str, form: str) -> Report:
     return check(text_of(name, form), rows=2)
 
 
-def is_quick(name: str, form: str) -> bool:
-    """True if one of three tries is: processor time depends on what runs beside."""
-    tries = (report_on(name, form), *(partial(check, text_of(name, form), rows=2) for _ in range(2)))
-    return any((one() if callable(one) else one).seconds < SECONDS_MAX for one in tries)
-
-
 @pytest.mark.parametrize("name", BY_NAME)
 def test_the_naive_form_is_broken_by_its_shortest_trace(name: str) -> None:
     report = report_on(name, NAIVE)
     assert report.verdict == BROKEN
     kind, steps = SHORTEST[name]
     assert min(len(one.frames) - 1 for one in report.counted if one.kind == kind) == steps
-    assert is_quick(name, NAIVE)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -58,7 +48,6 @@ def test_the_safe_form_is_proved_and_something_occurred(name: str) -> None:
     occurred = {str(text) for text in report.occurred}
     assert any("read what another release had written" in text for text in occurred)
     assert not any("never found a row" in text for text in occurred)
-    assert is_quick(name, SAFE)
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS)
