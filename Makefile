@@ -67,7 +67,7 @@ check: setup
 
 test: check $(WHEEL_JAVA)
 	@$(BIN)/python -m tests.chromium
-	@$(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadgroup --no-loadscope-reorder --whole-files -o console_output_style=classic
+	@$(BIN)/python -m pytest -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --whole-files -o console_output_style=classic
 
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -
