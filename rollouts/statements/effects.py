@@ -60,6 +60,7 @@ class Statement:
 @dataclass(frozen=True, slots=True, eq=False)
 class Query(Statement):
     locks: bool = False
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,33 +100,76 @@ def tables_of(statement: Statement, schema: Schema) -> frozenset[str]:
     own = {statement.table}
     if isinstance(statement, Insert) and statement.source is not None:
         own.add(statement.source.table)
-    tied = {one.parent for name in own if name in schema for one in schema[name].references}
-    tied |= {name for name, table in schema.items() for one in table.references if one.parent in own}
-    return frozenset(own | tied)
+    tied = set(own)
+    while more := {n for n, table in schema.items() if any(one.parent in tied for one in table.references)} - tied:
+        tied |= more  # a delete goes down to the rows of their rows
+    tied |= {one.parent for name in tied if name in schema for one in schema[name].references}
+    return frozenset(tied)
 
 
 def check_names(statement: Statement, schema: Schema) -> None:
-    """Raises 42P01 or 42703 for an unknown name, whatever rows there are."""
+    """Raises what PostgreSQL says whatever rows there are: of an unknown name 42P01 or 42703, of numbers of columns and
+    values 42601, of a column given twice 42701 or 42601, of a generated one 428C9, of ON CONFLICT without its key 42P10."""
     table = table_of(schema, statement.table)
     expressions = [statement.where, *(output.expression for output in statement.outputs)]
     match statement:
         case Insert():
-            for name in statement.columns:
-                table.column(name)
-            if statement.source is not None:
-                check_names(statement.source, schema)
+            _check_insert(statement, table, schema)
             if statement.conflict is not None:
-                for name in (*statement.conflict.columns, *(name for name, _ in statement.conflict.sets)):
-                    table.column(name)
+                _check_sets(statement.conflict.sets, table)
                 expressions += [statement.conflict.where, *(one for _, one in statement.conflict.sets)]
+                if statement.conflict.columns and not arbiters(statement.conflict, table):
+                    text = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+                    raise Refused("42P10", text)
         case Update():
-            for name, _ in statement.sets:
-                table.column(name)
+            _check_sets(statement.sets, table)
             expressions += [one for _, one in statement.sets]
     for expression in expressions:
         for name in sorted(expression.columns) if expression else ():
             if name.rpartition(".")[2] not in table.names:
                 raise Refused("42703", f'column "{name}" does not exist')
+
+
+def _check_insert(insert: Insert, table: Table, schema: Schema) -> None:
+    names = insert.columns or table.public_names
+    for name in insert.columns:
+        table.column(name)
+    if len(set(names)) < len(names):
+        raise Refused("42701", f'column "{next(n for n in names if names.count(n) > 1)}" specified more than once')
+    rows = insert.rows
+    if insert.source is not None:
+        check_names(insert.source, schema)
+        stars = table_of(schema, insert.source.table).public_names
+        width = sum(1 if one.expression else len(stars) for one in insert.source.outputs)
+        rows = ((Expression("", lambda row, given: None, frozenset(), frozenset()),) * width,)
+    for row in rows:
+        if len(row) > len(names):
+            raise Refused("42601", "INSERT has more expressions than target columns")
+        if row and insert.columns and len(row) < len(names):
+            raise Refused("42601", "INSERT has more target columns than expressions")
+        for name, part in zip(names, row, strict=False):
+            _check_generated(table, name, part)
+
+
+def _check_sets(sets: tuple[tuple[str, Expression | None], ...], table: Table) -> None:
+    names = [name for name, _ in sets]
+    for name, part in sets:
+        _check_generated(table, name, part)
+        if names.count(name) > 1:
+            raise Refused("42601", f'multiple assignments to same column "{name}"')
+
+
+def _check_generated(table: Table, name: str, given: Expression | None) -> None:
+    if table.column(name).generated is not None and given is not None:
+        raise Refused("428C9", f'column "{name}" is a generated column: it takes DEFAULT only')
+
+
+def arbiters(conflict: Conflict, table: Table) -> tuple[Unique, ...]:
+    """The keys that ON CONFLICT is about: those over exactly its columns, of all rows."""
+    if not conflict.columns:
+        return table.uniques
+    wanted = set(conflict.columns)
+    return tuple(one for one in table.uniques if set(one.columns) == wanted and one.condition is None)
 
 
 def execute(
@@ -209,6 +253,7 @@ class _Execution:
 
     def _query(self, query: Query) -> None:
         table = table_of(self._schema, query.table)
+        met = self._met
         for identity, values in self._snapshot.get(table.name, {}).items():
             row = table.row(values)
             if self._holds(query.where, row):
@@ -218,6 +263,8 @@ class _Execution:
                     self._locks.add((table.name, "row", identity, True))
                     keys = ((unique.name, unique.of(row)) for unique in table.uniques)
                     self._locks |= {(table.name, f"key {name}", key, True) for name, key in keys if key is not None}
+        if query.limit is not None and self._met - met > query.limit:
+            raise NotModelled(f"a LIMIT that leaves rows out is not modelled: {query.text}")
 
     def _return(self, row: Mapping[str, Value], statement: Statement | None = None) -> None:
         statement = statement or self._statement
@@ -242,8 +289,6 @@ class _Execution:
             self._met = 0
         defaults = {c.name: c.default({}, self._parameters) if c.default else None for c in table.columns}
         for given in rows:
-            if len(given) > len(names):
-                raise Refused("42601", "INSERT has more expressions than target columns")
             row = dict(defaults)
             for name, part in zip(names, given, strict=False):
                 if isinstance(part, Expression):
@@ -295,10 +340,12 @@ class _Execution:
                 self._locks |= key_locks(table, unique, key)
                 continue
             self._awaited.add((table.name, unique.name, key, True))
-            if conflict is None or (conflict.columns and set(conflict.columns) != set(unique.columns)):
+            if conflict is None or unique not in arbiters(conflict, table):
                 raise Refused("23505", f'duplicate key value violates unique constraint "{unique.name}"')
             identity, existing = other
             if conflict.updates:
+                if any((name, written) == (table.name, identity) for name, written, _ in self._writes):
+                    raise Refused("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time")
                 self._locks.add((table.name, "row", identity, True))
                 scope = {**existing, **{f"excluded.{name}": value for name, value in row.items()}}
                 if self._holds(conflict.where, scope):

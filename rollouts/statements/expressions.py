@@ -137,10 +137,13 @@ def type_of(node: Any) -> Type:
 
 
 class Compiler:
-    """`names` are the parameters in the order of their numbers."""
+    """`names` are the parameters in the order of their numbers. `has_excluded`: a column may be the existing row's or
+    the new one's, so that it needs a qualifier."""
 
-    def __init__(self, names: tuple[str, ...] = (), qualifiers: frozenset[str] = frozenset()) -> None:
-        self._names = names
+    def __init__(
+        self, names: tuple[str, ...] = (), qualifiers: frozenset[str] = frozenset(), *, has_excluded: bool = False
+    ) -> None:
+        self._names, self._has_excluded = names, has_excluded
         self._own = qualifiers
         self._columns: set[str] = set()
         self._parameters: set[str] = set()
@@ -206,6 +209,9 @@ class Compiler:
         if len(parts) != len(node.fields):
             raise NotModelled("* is not an expression")
         name = parts[-1] if len(parts) == 1 or parts[-2] in self._own else ".".join(parts[-2:])
+        if self._has_excluded and len(parts) == 1:
+            own = min(self._own)
+            raise NotModelled(f'column "{name}" is ambiguous (42702): write {own}.{name} or excluded.{name}')
         self._columns.add(name)
 
         def evaluate(row: Row, given: Mapping[str, Value]) -> Value:

@@ -70,7 +70,9 @@ def expression_of(text: str, qualifiers: frozenset[str] = frozenset()) -> Expres
 
 def _table(relation: Any) -> tuple[str, frozenset[str]]:
     name = relation.relname
-    return name, frozenset([name, relation.alias.aliasname] if relation.HasField("alias") else [name])
+    if relation.schemaname not in ("", "public"):
+        raise NotModelled(f"one schema is modelled: leave {relation.schemaname} out")
+    return name, frozenset([relation.alias.aliasname if relation.HasField("alias") else name])
 
 
 def _refuse(node: Any, what: dict[str, str]) -> None:
@@ -81,7 +83,8 @@ def _refuse(node: Any, what: dict[str, str]) -> None:
             raise NotModelled(advice)
 
 
-FOR_UPDATE = 5
+FOR_UPDATE, WAITS, LIMIT_COUNT = 5, 1, 2
+UPDATES = 3
 _WITH = {"with_clause": "WITH is not modelled: write two statements"}
 
 
@@ -108,6 +111,8 @@ def _query(node: Any, text: str, names: tuple[str, ...]) -> Query:
         "distinct_clause": "DISTINCT is not modelled",
         "window_clause": "window functions are not modelled",
         "values_lists": "VALUES by itself is not modelled",
+        "having_clause": "HAVING is not modelled: read the rows",
+        "limit_offset": "OFFSET is not modelled: read the rows",
     }
     _refuse(node, others)
     if node.op > 1:
@@ -118,8 +123,19 @@ def _query(node: Any, text: str, names: tuple[str, ...]) -> Query:
     compiler = Compiler(names, qualifiers)
     if any(one.locking_clause.strength != FOR_UPDATE for one in node.locking_clause):
         raise NotModelled("of locking clauses FOR UPDATE alone is modelled")
+    if any(one.locking_clause.wait_policy > WAITS for one in node.locking_clause):
+        raise NotModelled("NOWAIT and SKIP LOCKED are not modelled: FOR UPDATE waits")
     where = compiler.compile(node.where_clause) if node.HasField("where_clause") else None
-    return Query(text, table, names, where, _outputs(node.target_list, compiler), locks=bool(node.locking_clause))
+    outputs = _outputs(node.target_list, compiler)
+    return Query(text, table, names, where, outputs, locks=bool(node.locking_clause), limit=_limit(node))
+
+
+def _limit(node: Any) -> int | None:
+    if not node.HasField("limit_count") or node.limit_count.a_const.isnull:
+        return None
+    if node.limit_count.a_const.WhichOneof("val") != "ival" or node.limit_option != LIMIT_COUNT:
+        raise NotModelled("LIMIT takes a number here")
+    return int(node.limit_count.a_const.ival.ival)
 
 
 def _values(items: Any, compiler: Compiler) -> tuple[Expression | None, ...]:
@@ -137,7 +153,9 @@ def _insert(node: Any, text: str, names: tuple[str, ...]) -> Insert:
         rows = tuple(_values(one.list.items, compiler) for one in select.values_lists)
     elif node.HasField("select_stmt"):
         source = _query(select, text, names)
-    conflict = _conflict(node.on_conflict_clause, compiler) if node.HasField("on_conflict_clause") else None
+    conflict = None
+    if node.HasField("on_conflict_clause"):
+        conflict = _conflict(node.on_conflict_clause, Compiler(names, qualifiers, has_excluded=True), text)
     columns = tuple(column.res_target.name for column in node.cols)
     return Insert(text, table, names, None, _returning(node, compiler), columns, rows, source, conflict)
 
@@ -152,12 +170,16 @@ def _sets(targets: Any, compiler: Compiler) -> tuple[tuple[str, Expression | Non
     return tuple((one.name, expression) for one, expression in zip(values, expressions, strict=True))
 
 
-def _conflict(node: Any, compiler: Compiler) -> Conflict:
+def _conflict(node: Any, compiler: Compiler, text: str) -> Conflict:
     columns = tuple(one.index_elem.name for one in node.infer.index_elems)
     if node.infer.conname:
         raise NotModelled("ON CONFLICT ON CONSTRAINT is not modelled: name its columns")
+    if "" in columns or node.infer.HasField("where_clause"):
+        raise NotModelled("of ON CONFLICT columns alone are modelled, without expressions and WHERE")
+    if not columns and node.action == UPDATES:
+        raise BadStatement(f"ON CONFLICT DO UPDATE names the columns of a unique key: {text}")
     where = compiler.compile(node.where_clause) if node.HasField("where_clause") else None
-    return Conflict(columns, _sets(node.target_list, compiler), where, updates=node.action == 3)
+    return Conflict(columns, _sets(node.target_list, compiler), where, updates=node.action == UPDATES)
 
 
 def _update(node: Any, text: str, names: tuple[str, ...]) -> Update:
