@@ -390,11 +390,12 @@ def _renamed_column(table: Table, old: str, new: str) -> Table:
     def expression(one: Expression) -> Expression:
         if old not in one.columns:
             return one
-        evaluate = one.evaluate
+        evaluate, kind = one.evaluate, one.kind
         return replace(
             one,
             columns=frozenset(map(name, one.columns)),
             evaluate=lambda row, given: evaluate({**row, old: row[new]}, given),
+            kind=lambda types: kind({**types, old: types[new]}),
         )
 
     return replace(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rollouts.statements.errors import NotModelled, Refused
 from rollouts.statements.expressions import Expression
+from rollouts.statements.kinds import BOOLEAN, Kind, check_assigned, kind
 from rollouts.statements.tables import (
     HIDDEN,
     Contents,
@@ -108,8 +109,9 @@ def tables_of(statement: Statement, schema: Schema) -> frozenset[str]:
 
 
 def check_names(statement: Statement, schema: Schema) -> None:
-    """Raises what PostgreSQL says whatever rows there are: of an unknown name 42P01 or 42703, of numbers of columns and
-    values 42601, of a column given twice 42701 or 42601, of a generated one 428C9, of ON CONFLICT without its key 42P10."""
+    """Raises what PostgreSQL says whatever rows there are: of an unknown name 42P01 or 42703, of widths 42601,
+    of a column given twice 42701 or 42601, of a generated one 428C9, of ON CONFLICT without its key 42P10,
+    of kinds of types that do not match 42883 or 42804."""
     table = table_of(schema, statement.table)
     expressions = [statement.where, *(output.expression for output in statement.outputs)]
     match statement:
@@ -128,6 +130,7 @@ def check_names(statement: Statement, schema: Schema) -> None:
         for name in sorted(expression.columns) if expression else ():
             if name.rpartition(".")[2] not in table.names:
                 raise Refused("42703", f'column "{name}" does not exist')
+    _check_kinds(statement, table, schema)
 
 
 def _check_insert(insert: Insert, table: Table, schema: Schema) -> None:
@@ -149,6 +152,39 @@ def _check_insert(insert: Insert, table: Table, schema: Schema) -> None:
             raise Refused("42601", "INSERT has more target columns than expressions")
         for name, part in zip(names, row, strict=False):
             _check_generated(table, name, part)
+
+
+def _check_kinds(statement: Statement, table: Table, schema: Schema) -> None:
+    types = table.types
+    conditions = [statement.where]
+    sets: list[tuple[str, Kind]] = []
+    for output in statement.outputs:
+        if output.expression is not None:
+            output.expression.kind(types)
+    match statement:
+        case Insert():
+            names = statement.columns or table.public_names
+            for row in statement.rows if statement.source is None else (_selected(statement.source, schema),):
+                kinds = (one.kind(types) if isinstance(one, Expression) else one for one in row)
+                sets += zip(names, kinds, strict=False)
+            if statement.conflict is not None:
+                conditions.append(statement.conflict.where)
+                sets += [(name, one.kind(types)) for name, one in statement.conflict.sets if one is not None]
+        case Update():
+            sets += [(name, one.kind(types)) for name, one in statement.sets if one is not None]
+    for name, found in sets:
+        check_assigned(name, found, types[name])
+    for condition in conditions:
+        if condition is not None and condition.kind(types) not in (None, BOOLEAN):
+            raise Refused("42804", "argument of WHERE must be type boolean")
+
+
+def _selected(query: Query, schema: Schema) -> list[Kind]:
+    types = table_of(schema, query.table).types
+    found: list[Kind] = []
+    for output in query.outputs:
+        found += [output.expression.kind(types)] if output.expression else map(kind, types.values())
+    return found
 
 
 def _check_sets(sets: tuple[tuple[str, Expression | None], ...], table: Table) -> None:

@@ -3,13 +3,15 @@
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from rollouts.statements.errors import NotModelled, Refused
+from rollouts.statements.kinds import Kind, Types, kind_of
 from rollouts.statements.values import NAMES, Type, Value, cast, is_known, text_of
 
 Row = Mapping[str, Value]
@@ -32,6 +34,9 @@ class Expression:
 
     required: frozenset[tuple[str, str]] = frozenset()
     """Of the names in `equal` those that must be equal for it to be true: its own, or parts of its AND."""
+
+    kind: Callable[[Types], Kind] = field(default=lambda types: None, compare=False, repr=False)
+    """Its kind beside columns of these types. Raises 42883 or 42804."""
 
     def __call__(self, row: Row, parameters: Mapping[str, Value]) -> Value:
         return self.evaluate(row, parameters)
@@ -153,7 +158,7 @@ class Compiler:
         evaluate = self._of(node)
         equal, exposed = self._uses(node)
         names = frozenset(self._columns), frozenset(self._parameters)
-        return Expression(text, evaluate, *names, equal, exposed, self._required(node))
+        return Expression(text, evaluate, *names, equal, exposed, self._required(node), partial(kind_of, node))
 
     def _required(self, node: Any) -> frozenset[tuple[str, str]]:
         kind = node.WhichOneof("node")

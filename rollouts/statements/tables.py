@@ -100,6 +100,10 @@ class Table:
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     @property
+    def types(self) -> dict[str, Type]:
+        return {column.name: column.type for column in self.columns}
+
+    @property
     def public_names(self) -> tuple[str, ...]:
         """The columns of a statement that names none."""
         return tuple(name for name in self.names if not name.endswith(HIDDEN))

@@ -1,4 +1,4 @@
-"""Statements one after another, by the model and by a PostgreSQL: the same SQLSTATE or answer of each, the same rows."""
+"""Statements one after another, by the model and by a PostgreSQL: the same SQLSTATEs, answers and rows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -38,6 +38,37 @@ SELECT id FROM t LIMIT 1
 CREATE TABLE c (id int PRIMARY KEY, r bigint REFERENCES t ON DELETE CASCADE); \
 CREATE TABLE d (id int PRIMARY KEY, r int REFERENCES c ON DELETE CASCADE); \
 INSERT INTO c VALUES (1, 1); INSERT INTO d VALUES (1, 1); DELETE FROM t
+"""
+OF_KINDS = """
+ALTER TABLE t ALTER b TYPE text; SELECT a FROM t WHERE b = 5
+ALTER TABLE t ALTER b TYPE text; SELECT a FROM t WHERE b = '5'
+ALTER TABLE t ALTER b TYPE text; SELECT a FROM t WHERE b IN (5, 6)
+ALTER TABLE t ALTER b TYPE text; UPDATE t SET b = b + 1
+UPDATE t SET b = a
+UPDATE t SET a = b
+UPDATE t SET b = '7'
+UPDATE t SET b = a::int
+UPDATE t SET a = b || a
+UPDATE t SET a = b || b
+UPDATE t SET a = lower(b)
+UPDATE t SET b = length(a)
+UPDATE t SET b = coalesce(a, b)
+UPDATE t SET b = CASE WHEN a = 'x' THEN 1 ELSE 2 END
+UPDATE t SET b = CASE WHEN a = 'x' THEN a ELSE b END
+UPDATE t SET b = b > 4
+INSERT INTO t (id, b) SELECT 2 AS id, a AS b FROM t
+INSERT INTO t (id, a) SELECT 2 AS id, b AS a FROM t
+INSERT INTO t VALUES (1, 'q', 1) ON CONFLICT (id) DO UPDATE SET b = excluded.a
+INSERT INTO t VALUES (1, 'q', 1) ON CONFLICT (id) DO UPDATE SET a = excluded.b
+SELECT id FROM t WHERE a = b
+SELECT id FROM t WHERE b
+SELECT id FROM t WHERE NOT a
+SELECT id FROM t WHERE a IS TRUE
+SELECT id FROM t WHERE b BETWEEN 1 AND 9
+SELECT id FROM t WHERE a BETWEEN 1 AND 9
+SELECT id FROM t WHERE b LIKE '5'
+SELECT id FROM t WHERE a IS DISTINCT FROM b
+SELECT nullif(a, '') AS n FROM t WHERE b = 5.0
 """
 
 
@@ -88,7 +119,7 @@ def cases(text: str) -> list[str]:
     return [line for line in text.strip().splitlines() if line]
 
 
-@pytest.mark.parametrize("case", cases(OF_STATEMENTS))
+@pytest.mark.parametrize("case", [*cases(OF_STATEMENTS), *cases(OF_KINDS)])
 def test_model_and_server_agree(server: psycopg.Connection[Any], case: str) -> None:
     texts = [*START, *(one.strip() for one in case.split(";"))]
     assert by_model(texts) == by_server(server, texts)
