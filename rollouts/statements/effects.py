@@ -1,8 +1,9 @@
 """Effects of one statement on rows, under one schema, as in PostgreSQL at READ COMMITTED: it finds its rows in a
 snapshot, and after a wait for a lock reads the newest version of each; rows inserted after the snapshot are skipped."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rollouts.statements.errors import NotModelled, Refused
 from rollouts.statements.expressions import Expression
@@ -128,7 +129,10 @@ def check_names(statement: Statement, schema: Schema) -> None:
             expressions += [one for _, one in statement.sets]
     for expression in expressions:
         for name in sorted(expression.columns) if expression else ():
-            if name.rpartition(".")[2] not in table.names:
+            qualifier, _, column = name.rpartition(".")
+            if qualifier not in ("", "excluded"):
+                raise Refused("42P01", f'missing FROM-clause entry for table "{qualifier}"')
+            if column not in table.names:
                 raise Refused("42703", f'column "{name}" does not exist')
     _check_kinds(statement, table, schema)
 
@@ -205,7 +209,7 @@ def arbiters(conflict: Conflict, table: Table) -> tuple[Unique, ...]:
     if not conflict.columns:
         return table.uniques
     wanted = set(conflict.columns)
-    return tuple(one for one in table.uniques if set(one.columns) == wanted and one.condition is None)
+    return tuple(one for one in table.uniques if set(one.columns) == wanted and one.is_plain)
 
 
 def execute(
@@ -228,6 +232,8 @@ class _Execution:
         self._awaited: set[Lock] = set()
         self._answer: list[tuple[tuple[str, Value], ...]] = []
         self._met = 0
+        self._at_end: list[Callable[[], None]] = []
+        """Foreign keys are checked when the statement has done all its rows."""
 
     def run(self) -> Effect:
         try:
@@ -255,6 +261,8 @@ class _Execution:
                     self._met += 1
                     self._delete(self._table, identity, row)
                     self._return(row)
+        for check in self._at_end:
+            check()
         locks, awaited = frozenset(self._locks), frozenset(self._awaited)
         return Effect(tuple(self._answer), tuple(self._writes), locks, self._met, awaited)
 
@@ -323,14 +331,16 @@ class _Execution:
             self._query(insert.source)
             rows, self._answer = [tuple(v for _, v in row) for row in self._answer], []
             self._met = 0
-        defaults = {c.name: c.default({}, self._parameters) if c.default else None for c in table.columns}
         for given in rows:
-            row = dict(defaults)
+            row: dict[str, Value] = {}
             for name, part in zip(names, given, strict=False):
                 if isinstance(part, Expression):
                     row[name] = part({}, self._parameters)
                 elif insert.source is not None:
                     row[name] = part
+            for column in table.columns:
+                if column.name not in row:
+                    row[column.name] = column.default({}, self._parameters) if column.default else None
             yield {column.name: cast(row[column.name], column.type) for column in table.columns}
 
     def _assigned(
@@ -425,6 +435,10 @@ class _Execution:
                 self._awaited.add((table.name, unique.name, after, True))
                 raise Refused("23505", f'duplicate key value violates unique constraint "{unique.name}"')
         self._refer(new, old)
+        for child, reference in self._referring():
+            key = tuple(old[name] for name in reference.parent_columns)
+            if None not in key and key != tuple(new[name] for name in reference.parent_columns):
+                self._keep(child, reference, key)
         self._writes.append((table.name, identity, table.values(new)))
         self._return(new)
 
@@ -433,11 +447,37 @@ class _Execution:
         for reference in table.references:
             if old is not None and all(old[name] == row[name] for name in reference.columns):
                 continue
-            contents = applied(self._contents, self._writes)
-            check_reference(self._schema, reference, table, [table.values(row)], contents)
+            self._at_end.append(partial(self._check_reference, reference, table.values(row)))
             key = tuple(row[name] for name in reference.columns)
             if None not in key:
                 self._locks.add((reference.parent, f"key {_key_of(self._schema, reference)}", key, False))
+
+    def _check_reference(self, reference: Reference, values: Values) -> None:
+        contents = applied(self._contents, self._writes)
+        if values in contents.get(self._table.name, {}).values():
+            check_reference(self._schema, reference, self._table, [values], contents)
+
+    def _referring(self, table: Table | None = None) -> Iterator[tuple[Table, Reference]]:
+        name = (table or self._table).name
+        for child in self._schema.values():
+            for reference in child.references:
+                if reference.parent == name:
+                    yield child, reference
+
+    def _keep(self, child: Table, reference: Reference, key: Identity) -> None:
+        """At the end no row may refer to a key that its parent has no more."""
+
+        def check() -> None:
+            parent = table_of(self._schema, reference.parent)
+            parents = map(parent.row, self._now(parent.name).values())
+            if any(tuple(row[name] for name in reference.parent_columns) == key for row in parents):
+                return
+            children = map(child.row, self._now(child.name).values())
+            if any(tuple(row[name] for name in reference.columns) == key for row in children):
+                text = f'update or delete on table "{reference.parent}" violates foreign key constraint'
+                raise Refused("23503", f'{text} "{reference.name}" on table "{child.name}"')
+
+        self._at_end.append(check)
 
     def _delete(self, table: Table, identity: Identity, row: Mapping[str, Value]) -> None:
         self._locks.add((table.name, "row", identity, True))
@@ -446,26 +486,24 @@ class _Execution:
             if key is not None:
                 self._locks |= key_locks(table, unique, key)
         self._writes.append((table.name, identity, None))
-        for child in self._schema.values():
-            for reference in child.references:
-                if reference.parent == table.name:
-                    self._leave(child, reference, tuple(row[name] for name in reference.parent_columns))
+        for child, reference in self._referring(table):
+            self._leave(child, reference, tuple(row[name] for name in reference.parent_columns))
 
     def _leave(self, child: Table, reference: Reference, key: Identity) -> None:
+        if reference.action not in ("c", "n"):
+            self._keep(child, reference, key)
+            return
         for identity, values in list(self._now(child.name).items()):
             row = child.row(values)
             if tuple(row[name] for name in reference.columns) != key:
                 continue
             if reference.action == "c":
                 self._delete(child, identity, row)
-            elif reference.action == "n":
+            else:
                 self._locks.add((child.name, "row", identity, True))
                 row |= dict.fromkeys(reference.columns)
                 check_row(child, row)
                 self._writes.append((child.name, identity, child.values(row)))
-            else:
-                text = f'update or delete on table "{reference.parent}" violates foreign key constraint'
-                raise Refused("23503", f'{text} "{reference.name}" on table "{child.name}"')
 
 
 def key_locks(table: Table, unique: Unique, key: Identity) -> set[Lock]:
@@ -476,5 +514,5 @@ def key_locks(table: Table, unique: Unique, key: Identity) -> set[Lock]:
 
 def _key_of(schema: Schema, reference: Reference) -> str:
     parent = table_of(schema, reference.parent)
-    wanted = set(reference.parent_columns)
-    return next((one.name for one in parent.uniques if set(one.columns) == wanted), "row")
+    key = parent.referred(reference)
+    return key.name if key else "row"

@@ -34,6 +34,8 @@ class Column:
     is_required: bool = False
     default: Expression | None = None
     generated: Expression | None = None
+    not_null: str = ""
+    """The name of its NOT NULL; "": the one that PostgreSQL gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,19 @@ class Unique:
     parts: tuple[Expression, ...]
     columns: tuple[str, ...]
     condition: Expression | None = None
+    is_constraint: bool = False
+    """A constraint is dropped as one, not as its index."""
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it is over columns, of all rows: what a foreign key needs, and USING INDEX."""
+        return self.condition is None and "" not in self.columns
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """Columns without which it is dropped."""
+        parts = [*self.parts, *((self.condition,) if self.condition else ())]
+        return frozenset().union(*(part.columns for part in parts))
 
     def of(self, row: Mapping[str, Value]) -> Identity | None:
         """The row's key; None with a NULL in it, or outside of the condition."""
@@ -51,6 +66,14 @@ class Unique:
             return None
         found = tuple(part(row, {}) for part in self.parts)
         return None if None in found else found
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One that is not unique: no row depends on it, but its name does."""
+
+    name: str
+    uses: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +117,27 @@ class Table:
     checks: tuple[Check, ...] = ()
     references: tuple[Reference, ...] = ()
     triggers: tuple[Trigger, ...] = ()
+    indexes: tuple[Index, ...] = ()
     names: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The names of its indexes."""
+        return frozenset([*(one.name for one in self.uniques), *(one.name for one in self.indexes)])
+
+    @property
+    def constraints(self) -> frozenset[str]:
+        """The names of its constraints, but for NOT NULL."""
+        keys = (one.name for one in self.uniques if one.is_constraint)
+        return frozenset([*keys, *(one.name for one in self.checks), *(one.name for one in self.references)])
+
+    def referred(self, reference: Reference) -> Unique | None:
+        """The key of this table that a foreign key to it depends on."""
+        wanted = set(reference.parent_columns)
+        return next((one for one in self.uniques if one.is_plain and set(one.columns) == wanted), None)
 
     @property
     def types(self) -> dict[str, Type]:

@@ -16,6 +16,7 @@ Value = int | str | bool | float | Decimal | datetime | date | None
 INTEGERS = {"int2": 15, "int4": 31, "int8": 63}
 """The bits of each integer type, without the sign."""
 
+SERIAL = ("serial", "bigserial", "smallserial")
 NAMES = {"serial": "int4", "bigserial": "int8", "smallserial": "int2", "decimal": "numeric"}
 
 
@@ -89,6 +90,8 @@ def _float(value: Value, kind: Type, explicit: bool) -> float:
 
 def _text(value: Value, kind: Type, explicit: bool) -> str:
     text = text_of(value)
+    if kind.name == "bpchar" and len(text) < (kind.size or 1):
+        raise NotModelled(f"blanks behind a shorter value of {kind} are not modelled: use varchar({kind.size or 1})")
     if kind.size is not None and len(text) > kind.size:
         if not explicit and text[kind.size :].strip():
             raise Refused("22001", f"value too long for type character varying({kind.size})")
