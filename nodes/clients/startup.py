@@ -1,9 +1,12 @@
 """The first messages of a connection: encryption, a cancel, or startup parameters and a password. Before a client has
 signed in, little is read of what it sends, and nothing is executed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ssl import SSLContext
+from typing import TYPE_CHECKING
 
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -13,7 +16,6 @@ from expressions.errors import (
     FatalError,
 )
 from nodes.clients.channel import Channel
-from nodes.clients.protocols import Client, Registry, Session
 from nodes.people.rights import Person
 from nodes.people.sign_in import Admission
 from nodes.people.vouching import is_vouched
@@ -21,6 +23,11 @@ from nodes.settings.options import options_of
 from nodes.wire import messages
 from nodes.wire.messages import Reader
 from nodes.wire.scram import MECHANISM, Exchange, Verifier
+
+if TYPE_CHECKING:
+    from nodes.clients.connection import Client
+    from nodes.clients.registry import Clients
+    from nodes.session.session import Session
 
 SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
 CLIENTS_MAX = 200
@@ -38,7 +45,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    clients: Registry
+    clients: Clients
     channel: Channel
     admission: Admission
     tls: SSLContext | None = None

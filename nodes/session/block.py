@@ -21,7 +21,7 @@ from expressions.errors import (
     FatalError,
     SqlError,
 )
-from nodes.clients.protocols import Client
+from nodes.clients.connection import Client
 from nodes.context import Environment
 from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks

@@ -6,9 +6,9 @@ from typing import Any
 from expressions.sqltypes import parameter_type
 from nodes.catalog_views.fixed import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
 from nodes.catalog_views.relations import RELATIONS
+from nodes.clients.connection import Client
 from nodes.clients.cursors import Cursor
 from nodes.clients.portals import Prepared
-from nodes.clients.protocols import Connection
 from nodes.settings.variables import SettingRow
 
 CURSORS, PREPARED, SETTINGS = "pg_cursors", "pg_prepared_statements", "pg_settings"
@@ -69,7 +69,7 @@ def setting_rows(settings: Iterable[SettingRow]) -> list[dict[str, Any]]:
     return rows
 
 
-def activity_rows(connections: Iterable[Connection], asking: int) -> list[dict[str, Any]]:
+def activity_rows(connections: Iterable[Client], asking: int) -> list[dict[str, Any]]:
     """The sessions of this node. What they say is theirs: `query` stays empty."""
     connections = list(connections)
     known = {one.user: USER for one in connections if one.pid == asking} | {OWNER_NAME: OWNER}
@@ -83,11 +83,11 @@ def activity_rows(connections: Iterable[Connection], asking: int) -> list[dict[s
     return rows
 
 
-def encrypted_rows(connections: Iterable[Connection]) -> list[dict[str, Any]]:
+def encrypted_rows(connections: Iterable[Client]) -> list[dict[str, Any]]:
     return [_nulls(ENCRYPTED) | {"pid": one.pid, "ssl": one.is_encrypted} for one in connections]
 
 
-def kerberos_rows(connections: Iterable[Connection]) -> list[dict[str, Any]]:
+def kerberos_rows(connections: Iterable[Client]) -> list[dict[str, Any]]:
     never = {"gss_authenticated": False, "encrypted": False, "credentials_delegated": False}
     return [_nulls(KERBEROS) | {"pid": one.pid} | never for one in connections]
 

@@ -30,7 +30,7 @@ from expressions.errors import (
     WRONG_OBJECT_TYPE,
     SqlError,
 )
-from nodes.clients.protocols import Client
+from nodes.clients.connection import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread

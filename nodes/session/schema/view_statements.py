@@ -22,7 +22,7 @@ from expressions.errors import (
     unsupported,
 )
 from nodes.catalog_queries.asks import asked_of
-from nodes.clients.protocols import Client
+from nodes.clients.connection import Client
 from nodes.session.block import Block
 from nodes.session.database_thread import in_database_thread
 from nodes.session.tries import tried
