@@ -6,13 +6,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import psycopg
 
 from expressions.errors import CONNECTION_FAILURE, FatalError, SqlError
 from nodes.notifications.listening import Listening
-from nodes.notifications.pieces import STORE_CHANNEL, Assembler
+from nodes.notifications.pieces import STORE_CHANNEL, Assembler, Notification
 from nodes.store.pipeline import CONNECT_S_MAX, first_line
 
 log = logging.getLogger(__name__)
@@ -51,7 +50,14 @@ class Hub:
             ) as connection:
                 await connection.execute(f"LISTEN {STORE_CHANNEL}")
                 is_listening.set_result(None)
-                await self._hear(connection)
+                assembler = Assembler()
+                async for note in connection.notifies():
+                    try:
+                        notification = assembler.take(note.payload)
+                    except (ValueError, TypeError) as error:
+                        log.warning("a notification that no node has sent: %s", error)
+                    else:
+                        self._hand_on(notification)
             why = psycopg.OperationalError("the store closed the session")
         except psycopg.OperationalError as error:
             why = error
@@ -61,32 +67,18 @@ class Hub:
         log.warning("nobody hears notifications any more: %s", first_line(why))
         listeners, self.listeners = self.listeners, {}
         for _, end in listeners.values():
-            end(
-                FatalError(
-                    CONNECTION_FAILURE,
-                    f"terminating connection: notifications may be lost, {first_line(why)}",
-                    hint="connect and LISTEN again, and look what has changed",
-                )
-            )
+            message = f"terminating connection: notifications may be lost, {first_line(why)}"
+            end(FatalError(CONNECTION_FAILURE, message, hint="connect and LISTEN again, and look what has changed"))
 
-    async def _hear(self, connection: "psycopg.AsyncConnection[Any]") -> None:
-        assembler = Assembler()
-        async for note in connection.notifies():
+    def _hand_on(self, notification: Notification | None) -> None:
+        for listening, (deliver, end) in list(self.listeners.items()) if notification is not None else ():
             try:
-                notification = assembler.take(note.payload)
-            except ValueError as error:
-                log.warning("a notification that no node has sent: %s", error)
-                continue
-            if notification is None:
-                continue
-            for listening, (deliver, end) in list(self.listeners.items()):
-                try:
-                    listening.receive(notification)
-                except FatalError as error:
-                    self.leave(listening)
-                    end(error)
-                else:
-                    deliver()
+                listening.receive(notification)
+            except FatalError as error:
+                self.leave(listening)
+                end(error)
+            else:
+                deliver()
 
     async def close(self) -> None:
         if self._task is not None:

@@ -1,14 +1,15 @@
 """A notification as PostgreSQL carries it: NOTIFY on one channel of the store, sent by the transaction itself. Pure.
 
-    n1 17 5 0f3a.. 1/2 4 news<payload>      node, incarnation, number of the session, digest, piece, length of the name
+    0f3a.. 1/2 ["n1", 17, 5, "news", "..      digest, piece, and its part of the notification as JSON
 
 So rollback, order and the folding of equal ones are PostgreSQL's. The store takes less than 8000 bytes at a time, so a
-long one goes in two pieces. The digest keeps different notifications apart.
+long one goes in pieces. The digest keeps different notifications apart.
 """
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 from zlib import crc32
 
 from expressions.errors import INVALID_PARAMETER_VALUE, SqlError
@@ -21,58 +22,46 @@ ELSEWHERE = 1 << 30
 """Numbers of sessions of other nodes begin here: none is that of a session of one's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Notification(NamedTuple):
+    """`node`, `incarnation` and `pid` are of the session that sent it."""
+
     node: str
     incarnation: int
     pid: int
+    channel: str
+    payload: str
 
-    def seen_from(self, node: str, incarnation: int) -> int:
-        """The number by which a session of another node, or of this one, knows it."""
+    def sender_for(self, node: str, incarnation: int) -> int:
+        """The number by which a session of another node, or of this one, knows the sender."""
         if (self.node, self.incarnation) == (node, incarnation):
             return self.pid
         return ELSEWHERE | (crc32(f"{self.node} {self.incarnation}".encode()) & 0xFFFF) << 14 | self.pid & 0x3FFF
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
-    sender: Sender
-    channel: str
-    payload: str
-
-
-def check(channel: str, payload: str) -> None:
-    """Raises 22023 for what PostgreSQL does not take."""
-    if not channel:
-        raise SqlError(INVALID_PARAMETER_VALUE, "channel name cannot be empty")
-    if len(channel.encode()) > CHANNEL_BYTES_MAX:
-        raise SqlError(INVALID_PARAMETER_VALUE, "channel name too long")
-    if len(payload.encode()) > PAYLOAD_BYTES_MAX:
-        raise SqlError(INVALID_PARAMETER_VALUE, "payload string too long")
-
-
 def pieces_of(notification: Notification) -> list[str]:
-    body = notification.channel + notification.payload
-    parts: list[str] = []
-    left = body.encode()
-    while left or not parts:
-        part = left[:PIECE_BYTES].decode(errors="ignore")
-        parts.append(part)
-        left = left[len(part.encode()) :]
-    sender, length = notification.sender, len(notification.channel)
-    digest = blake2b(f"{length} {body}".encode(), digest_size=12).hexdigest()
-    head = f"{sender.node} {sender.incarnation} {sender.pid} {digest}"
-    return [f"{head} {number}/{len(parts)} {length} {part}" for number, part in enumerate(parts, start=1)]
+    """Raises 22023 for what PostgreSQL does not take."""
+    if not notification.channel:
+        raise SqlError(INVALID_PARAMETER_VALUE, "channel name cannot be empty")
+    if len(notification.channel.encode()) > CHANNEL_BYTES_MAX:
+        raise SqlError(INVALID_PARAMETER_VALUE, "channel name too long")
+    if len(notification.payload.encode()) > PAYLOAD_BYTES_MAX:
+        raise SqlError(INVALID_PARAMETER_VALUE, "payload string too long")
+    left, parts = json.dumps(notification, ensure_ascii=False).encode(), list[str]()
+    digest = blake2b(left, digest_size=12).hexdigest()
+    while left:
+        parts.append(left[:PIECE_BYTES].decode(errors="ignore"))
+        left = left[len(parts[-1].encode()) :]
+    return [f"{digest} {number}/{len(parts)} {part}" for number, part in enumerate(parts, start=1)]
 
 
 @dataclass(eq=False)
 class Assembler:
     _digest: str = ""
-    _parts: Sequence[str] = ()
+    _parts: tuple[str, ...] = ()
 
     def take(self, piece: str) -> Notification | None:
         """The notification that is complete with this piece. Raises `ValueError` for what is none."""
-        node, incarnation, pid, digest, place, length, part = piece.split(" ", 6)
+        digest, place, part = piece.split(" ", 2)
         number, count = map(int, place.split("/"))
         before = self._parts if digest == self._digest else ()
         if len(before) != number - 1:
@@ -80,5 +69,5 @@ class Assembler:
         self._digest, self._parts = digest, (*before, part)
         if number < count:
             return None
-        body, self._digest, self._parts = "".join(self._parts), "", ()
-        return Notification(Sender(node, int(incarnation), int(pid)), body[: int(length)], body[int(length) :])
+        text, self._digest, self._parts = "".join(self._parts), "", ()
+        return Notification(*json.loads(text))

@@ -311,7 +311,7 @@ class Session:
         found = self.listening.next()
         if found is None:
             return None
-        return found.sender.seen_from(self.env.node, self.env.incarnation), found.channel, found.payload
+        return found.sender_for(self.env.node, self.env.incarnation), found.channel, found.payload
 
     async def close(self) -> None:
         self.env.hub.leave(self.listening)

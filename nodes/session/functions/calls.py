@@ -12,7 +12,7 @@ from nodes.clients.connection import Client
 from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
-from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
+from nodes.notifications.pieces import STORE_CHANNEL, Notification, pieces_of
 from nodes.session.arguments import Arguments
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
@@ -73,9 +73,7 @@ class SessionCalls:
 
     async def notify(self, channel: str, payload: str, *, alone: bool) -> None:
         """Have the transaction send it when it commits; the store folds what it says twice."""
-        check(channel, payload)
-        sender = Sender(self.env.node, self.env.incarnation, self.client.pid)
-        texts = pieces_of(Notification(sender, channel, payload))
+        texts = pieces_of(Notification(self.env.node, self.env.incarnation, self.client.pid, channel, payload))
         commands = [Command(SEND, (STORE_CHANNEL.encode(), text.encode()), is_text=True) for text in texts]
         await sent(self.block, commands, alone=alone)
 
