@@ -6,33 +6,33 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.values.times import SECOND_DIGITS_MAX
+from expressions import sqltypes as pg
+from expressions.analysis import tree
 from expressions.analysis.building import Parameters
-from expressions.analysis.casts import Casts
-from expressions.analysis.comparisons import refuse_incomparable
+from expressions.analysis.comparisons import Comparisons, refuse_incomparable
 from expressions.analysis.scopes import Scope
-from expressions.analysis.tree import is_row, location_of, number_literal, operator_name
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
-from expressions.sqltypes import (
-    BOOL,
-    FLOAT8,
-    INT4,
-    INTEGERS,
-    NUMERIC,
-    UNKNOWN,
-    VARCHAR,
-)
-from expressions.typed import Call, Expr, Literal, Parameter, lazy_call, size_of
+from expressions.errors import DATATYPE_MISMATCH, STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
+from expressions.functions import local
+from expressions.typed import Call, Context, Expr, Literal, Parameter, lazy_call, modifier_of, size_of
 from expressions.values import arithmetic
 
 Node = Any
+
+SESSION_VALUES = {
+    "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
+    "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
+}  # fmt: skip
+OF_NOW = {"current_timestamp": pg.TIMESTAMPTZ, "localtimestamp": pg.TIMESTAMP, "localtime": pg.TIME}
+"""What the grammar has words for, with a precision or without."""
 
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
 
 
 @dataclass(eq=False)
-class Analyzer(Casts):
+class Analyzer(Comparisons):
     parameters: Parameters = field(default_factory=Parameters)
     style: TimeStyle = PLAIN
     _depth: int = 0
@@ -44,7 +44,7 @@ class Analyzer(Casts):
         kind = node.WhichOneof("node")
         method = getattr(self, f"_{kind}", None) if kind else None
         if method is None:
-            raise unsupported(f"{(kind or 'this').replace('_', ' ')} in an expression", location_of(node, kind))
+            raise unsupported(f"{(kind or 'this').replace('_', ' ')} in an expression", tree.location_of(node, kind))
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise SqlError(STATEMENT_TOO_COMPLEX, f"the expression is nested deeper than {DEPTH_MAX} levels")
@@ -54,7 +54,7 @@ class Analyzer(Casts):
             self._depth -= 1
         if size_of(result) > PARTS_MAX:
             message = f"the expression has more than {PARTS_MAX} parts when each is written out"
-            raise SqlError(STATEMENT_TOO_COMPLEX, message, location_of(node, kind))
+            raise SqlError(STATEMENT_TOO_COMPLEX, message, tree.location_of(node, kind))
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
@@ -65,15 +65,15 @@ class Analyzer(Casts):
     def _a_const(self, node: Node, scope: Scope) -> Expr:
         kind = node.WhichOneof("val")
         if node.isnull:
-            return Literal(None, UNKNOWN, node.location)
+            return Literal(None, pg.UNKNOWN, node.location)
         if kind == "ival":
-            return Literal(node.ival.ival, INT4, node.location)
+            return Literal(node.ival.ival, pg.INT4, node.location)
         if kind == "fval":
-            return number_literal(node.fval.fval, node.location)
+            return tree.number_literal(node.fval.fval, node.location)
         if kind == "boolval":
-            return Literal(node.boolval.boolval, BOOL, node.location)
+            return Literal(node.boolval.boolval, pg.BOOL, node.location)
         if kind == "sval":
-            return Literal(node.sval.sval, UNKNOWN, node.location)
+            return Literal(node.sval.sval, pg.UNKNOWN, node.location)
         raise unsupported("a bit string", node.location)
 
     def _param_ref(self, node: Node, scope: Scope) -> Expr:
@@ -111,8 +111,8 @@ class Analyzer(Casts):
         return result
 
     def _x_op(self, node: Node, scope: Scope) -> Expr:
-        name = operator_name(node.name)
-        if is_row(node.lexpr) or is_row(node.rexpr):
+        name = tree.operator_name(node.name)
+        if tree.is_row(node.lexpr) or tree.is_row(node.rexpr):
             return self._row_comparison(node, name, scope)
         args = [self.expr(node.rexpr, scope)]
         if node.HasField("lexpr"):
@@ -130,7 +130,7 @@ class Analyzer(Casts):
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
         word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
-        return lazy_call(f"IS {word}", (self.known(self.expr(node.arg, scope)),), BOOL, compute, node.location)
+        return lazy_call(f"IS {word}", (self.known(self.expr(node.arg, scope)),), pg.BOOL, compute, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
@@ -138,17 +138,17 @@ class Analyzer(Casts):
         wanted = {"TRUE": True, "FALSE": False, "UNKNOWN": None}[name.rsplit("_", 1)[1]]
         negated = "NOT" in name
         compute = arithmetic.is_not_value(wanted) if negated else arithmetic.is_value(wanted)  # type: ignore[arg-type]
-        return lazy_call(name.replace("_", " "), (arg,), BOOL, compute, node.location)
+        return lazy_call(name.replace("_", " "), (arg,), pg.BOOL, compute, node.location)
 
     def _x_nullif(self, node: Node, scope: Scope) -> Expr:
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
         test = self.operator("=", (left, right), node.location)
         assert isinstance(test, Call)
-        is_number = left.type in (*INTEGERS, NUMERIC) and test.args[0].type in (NUMERIC, FLOAT8)
-        if is_number or left.type in (UNKNOWN, VARCHAR):
+        is_number = left.type in (*pg.INTEGERS, pg.NUMERIC) and test.args[0].type in (pg.NUMERIC, pg.FLOAT8)
+        if is_number or left.type in (pg.UNKNOWN, pg.VARCHAR):
             left = test.args[0]  # the type is the operator's; of numbers integers alone have operators of two types
         of = self.known(left).type
-        first = self.coerce(left, of) if left.type is UNKNOWN else left
+        first = self.coerce(left, of) if left.type is pg.UNKNOWN else left
         return lazy_call("nullif", (first, test.args[1]), of, arithmetic.nullif, node.location)
 
     # -- the first of several values ------------------------------------------------------------------------------
@@ -173,7 +173,62 @@ class Analyzer(Casts):
             conditions.append(self.boolean(test, "CASE/WHEN"))
             values.append(self.expr(when.case_when.result, scope))
         default = (
-            self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, UNKNOWN, node.location)
+            self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, pg.UNKNOWN, node.location)
         )
         typed, of = self.common([*values, default], "CASE")
         return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
+
+    # -- calls and casts ------------------------------------------------------------------------------------------
+
+    def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
+        name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
+        now = lazy_call("now", (), pg.TIMESTAMPTZ, arithmetic.now, node.location)
+        if name == "current_date":
+            return self.cast(now, pg.DATE, node.location)
+        of = OF_NOW.get(name.removesuffix("_n"))
+        if of is not None:
+            digits = min(node.typmod, SECOND_DIGITS_MAX) if name.endswith("_n") else None
+            return self.of_length(self.cast(now, of, node.location), digits, is_explicit=True, offset=node.location)
+        if name in SESSION_VALUES:
+            return session_value(SESSION_VALUES[name], node.location, pg.TEXT if name == "version" else pg.NAME)
+        raise unsupported(name.removesuffix("_n"), node.location)
+
+    def _func_call(self, node: Node, scope: Scope) -> Expr:
+        name = tree.function_name(node)
+        if any((node.func_variadic, node.agg_star, node.agg_distinct, node.HasField("over"), len(node.agg_order))):
+            raise unsupported(f"such a call of {name}", node.location)
+        args = [self.expr(arg, scope) for arg in node.args]
+        if name in SESSION_VALUES and not args:
+            return session_value(SESSION_VALUES[name], node.location, pg.TEXT if name == "version" else pg.NAME)
+        if name == "pg_backend_pid" and not args:
+            return self.cast(session_value("pid", node.location), pg.INT4, node.location)
+        return self.function(name, local.FUNCTIONS.get(name, ()), args, node.location)
+
+    def _type_cast(self, node: Node, scope: Scope) -> Expr:
+        if node.arg.WhichOneof("node") == "a_array_expr" and not len(node.arg.a_array_expr.elements):
+            nothing: Any = ()
+            return Literal(nothing, tree.type_of_name(node.type_name), node.location)
+        arg = self.expr(node.arg, scope)
+        place = node.location if node.location >= 0 else arg.offset
+        cast = self.cast(arg, tree.type_of_name(node.type_name), place)
+        if cast is arg and cast.type in (pg.NUMERIC, *pg.MOMENTS) and modifier_of(cast) != pg.NO_MODIFIER:
+            same = lambda value: value  # noqa: E731 - its scale or precision is its own
+            cast = Call("cast", (arg,), cast.type, same, offset=place)
+        return self.of_length(cast, tree.length_of_name(node.type_name), is_explicit=True, offset=place)
+
+    def _collate_clause(self, node: Node, scope: Scope) -> Expr:
+        name = node.collname[-1].string.sval
+        if name not in ("C", "POSIX", "default", "ucs_basic"):
+            raise unsupported(f'collation "{name}"', node.location, hint="text is ordered by code point (C)")
+        arg = self.expr(node.arg, scope)
+        if arg.type not in (*pg.TEXTUAL, pg.NAME, pg.UNKNOWN) and arg.type.element not in pg.TEXTUAL:
+            message = f"collations are not supported by type {arg.type}"
+            raise SqlError(DATATYPE_MISMATCH, message, node.location)
+        return arg
+
+
+def session_value(name: str, offset: int, of: pg.Type = pg.TEXT) -> Call:
+    def compute(context: Context) -> str | None:
+        return context.session[name]
+
+    return lazy_call("session", (), of, compute, offset)

@@ -5,16 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from expressions.analysis import tree
 from expressions.analysis.building import Builder, by_the_equals_of_each
 from expressions.analysis.scopes import Scope
-from expressions.analysis.tree import (
-    is_row,
-    length_of_name,
-    location_of,
-    operator_name,
-    refuse_long_list,
-    type_of_name,
-)
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
 from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, DOCUMENTS, NAME, TEXT, TEXTUAL, UNKNOWN, Type
@@ -38,8 +31,10 @@ class Comparisons(Builder, ABC):
         return self.all_of([self.operator("=", pair, node.location) for pair in pairs], node.location)
 
     def _row(self, node: Node, scope: Scope) -> list[Expr]:
-        if not is_row(node):
-            raise unsupported("a comparison of a row with something else", location_of(node, node.WhichOneof("node")))
+        if not tree.is_row(node):
+            raise unsupported(
+                "a comparison of a row with something else", tree.location_of(node, node.WhichOneof("node"))
+            )
         return [self.expr(arg, scope) for arg in node.row_expr.args]
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
@@ -51,8 +46,8 @@ class Comparisons(Builder, ABC):
         return self.negated(self._x_distinct(node, scope), node.location)
 
     def _x_in(self, node: Node, scope: Scope) -> Expr:
-        negated = operator_name(node.name) == "<>"
-        refuse_long_list(len(node.rexpr.list.items), node.location)
+        negated = tree.operator_name(node.name) == "<>"
+        tree.refuse_long_list(len(node.rexpr.list.items), node.location)
         args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
         if by_the_equals_of_each(args):
             each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
@@ -74,10 +69,10 @@ class Comparisons(Builder, ABC):
         return self._array_test(node, scope, "ALL")
 
     def _array_test(self, node: Node, scope: Scope, word: str) -> Expr:
-        name = operator_name(node.name)
+        name = tree.operator_name(node.name)
         left = self.expr(node.lexpr, scope)
         items = self._array_items(node.rexpr, scope)
-        refuse_long_list(len(items or ()), node.location)
+        tree.refuse_long_list(len(items or ()), node.location)
         if items and left.type is BPCHAR and node.rexpr.HasField("a_array_expr"):
             items, _ = self.common(items, "ARRAY")  # ARRAY['a ', 'b'] is one of texts
         if items is None:
@@ -132,9 +127,9 @@ class Comparisons(Builder, ABC):
             items = self._array_items(node.type_cast.arg, scope)
             if items is None:
                 return None
-            of = type_of_name(node.type_cast.type_name).element
+            of = tree.type_of_name(node.type_cast.type_name).element
             assert of is not None
-            place, length = node.type_cast.location, length_of_name(node.type_cast.type_name)
+            place, length = node.type_cast.location, tree.length_of_name(node.type_cast.type_name)
             return [self.of_length(self.cast(i, of, place), length, is_explicit=True, offset=place) for i in items]
         if kind == "a_const" and node.a_const.WhichOneof("val") == "sval":
             return [Literal(item, UNKNOWN, node.a_const.location) for item in words_of(node.a_const.sval.sval)]

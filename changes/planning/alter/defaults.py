@@ -12,8 +12,7 @@ from catalog.values.types import SqlType
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed
-from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.calls import SESSION_VALUES
+from expressions.analysis.analyzer import SESSION_VALUES, Analyzer
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import type_of_name
 from expressions.errors import UNDEFINED_COLUMN, SqlError
