@@ -21,22 +21,10 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.values.types import SqlType
-from expressions import grammar
+from expressions import errors, grammar
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, reference
-from expressions.errors import (
-    AMBIGUOUS_FUNCTION,
-    CANNOT_COERCE,
-    DATATYPE_MISMATCH,
-    FEATURE_NOT_SUPPORTED,
-    SYNTAX_ERROR,
-    UNDEFINED_FUNCTION,
-    UNDEFINED_OBJECT,
-    UNDEFINED_PARAMETER,
-    SqlError,
-    unsupported,
-)
 from expressions.sqltypes import NO_MODIFIER, OF_SQL_TYPE, Type
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_simple, walk
 
@@ -77,8 +65,9 @@ value is brought to a type as an assignment does. Raises `SqlError` with a place
 and for what is not immutable."""
 
 UNKNOWN_HERE = frozenset(
-    {UNDEFINED_FUNCTION, AMBIGUOUS_FUNCTION, UNDEFINED_OBJECT, CANNOT_COERCE, FEATURE_NOT_SUPPORTED}
-)
+    {errors.UNDEFINED_FUNCTION, errors.AMBIGUOUS_FUNCTION, errors.UNDEFINED_OBJECT, errors.CANNOT_COERCE,
+     errors.FEATURE_NOT_SUPPORTED}
+)  # fmt: skip
 """Refusals of the analyser that say that it does not know something, and not that it is wrong."""
 
 COMPUTED_HERE = "comparisons, arithmetic, CASE, COALESCE, IN, LIKE, length, lower, upper and casts may stand there"
@@ -106,13 +95,13 @@ def canonical(
         if target is not None and expr.type is not target:
             _refuse_type(expr, target, what)
             node = _cast(node, target.name)
-    except SqlError as error:
+    except errors.SqlError as error:
         is_unknown = error.sqlstate in UNKNOWN_HERE and not any(_messages(node, pb.SubLink))
         if judge is not None and returns is not None and is_unknown:
             return _judged(descriptor, node, returns, what, shift, judge)
         error.offset = error.offset + shift if error.offset >= 0 else error.offset
-        if error.sqlstate in (UNDEFINED_FUNCTION, AMBIGUOUS_FUNCTION):
-            raise unsupported(f"{_text_of(node)} in {what}", error.offset, hint=COMPUTED_HERE) from error
+        if error.sqlstate in (errors.UNDEFINED_FUNCTION, errors.AMBIGUOUS_FUNCTION):
+            raise errors.unsupported(f"{_text_of(node)} in {what}", error.offset, hint=COMPUTED_HERE) from error
         raise
     scope = _public_scope(descriptor)
     return _respelled(node, lambda names: f"{MARK}{_id_of(scope, names)}")
@@ -126,16 +115,16 @@ def _judged(descriptor: Descriptor, node: Node, returns: SqlType, what: str, shi
     text = _text_of(node)
     try:
         found = judge(descriptor, text, returns)
-    except SqlError as error:
+    except errors.SqlError as error:
         place = place_in(text, node, error.offset)
         names_use = OF_GENERATED_COLUMNS.search(error.message) is not None
         message = OF_GENERATED_COLUMNS.sub(what, error.message) if names_use else error.message
         if error.sqlstate == INVALID_DEFINITION:
             message = f"functions in {what} must be marked IMMUTABLE: the same row must give the same value at any time"
-        if error.sqlstate == DATATYPE_MISMATCH and place < 0:
+        if error.sqlstate == errors.DATATYPE_MISMATCH and place < 0:
             of = error.message.rpartition(" is of type ")[2]
             message = f"{what} must be of type {OF_SQL_TYPE[returns]}, not of type {of}"
-        raise SqlError(error.sqlstate, message, place + shift if place >= 0 else -1, hint=error.hint) from error
+        raise errors.SqlError(error.sqlstate, message, place + shift if place >= 0 else -1, hint=error.hint) from error
     ids = {column.name: column.id for column in descriptor.public_columns}
     return _respelled(parsed(found), lambda names: f"{MARK}{ids[names[-1]]}")
 
@@ -255,13 +244,13 @@ def parsed(text: str, offset: int = 0) -> Node:
         statements = grammar.parse(BEFORE + text).stmts
     except postgast.PgQueryError as error:
         raise _refused_by_grammar(error, text, offset) from error
-    except SqlError as error:
-        raise SqlError(error.sqlstate, error.message, offset, hint=error.hint) from error
+    except errors.SqlError as error:
+        raise errors.SqlError(error.sqlstate, error.message, offset, hint=error.hint) from error
     select = statements[0].stmt.select_stmt
     target = select.target_list[0].res_target if len(select.target_list) == 1 else None
     fields = {field.name for field, _ in select.ListFields()} - {"target_list", "limit_option", "op"}
     if len(statements) != 1 or target is None or target.name or target.indirection or fields:
-        raise SqlError(SYNTAX_ERROR, f"not one expression: {text}", offset)
+        raise errors.SqlError(errors.SYNTAX_ERROR, f"not one expression: {text}", offset)
     return target.val
 
 
@@ -285,7 +274,7 @@ def _compiled(text: str, types: Types) -> Expr | None:
     columns = {c: ColumnRef(f"c{c}", OF_SQL_TYPE[of], f"{MARK}{c}", column_id=c) for c, of in types}
     try:
         expr = typed(parsed(text), _Ids(columns), "expression")
-    except SqlError:
+    except errors.SqlError:
         return None  # PostgreSQL has taken it: a function or a type that is unknown here
     return expr if is_simple(expr) else None
 
@@ -321,15 +310,15 @@ def typed(node: Node, scope: Scope, what: str, *, is_known: bool = True) -> Expr
     try:
         expr = analyzer.expr(node, scope)
         return analyzer.known(expr) if is_known else expr
-    except SqlError as error:
-        if error.sqlstate == UNDEFINED_PARAMETER:
-            raise SqlError(error.sqlstate, f"a parameter cannot stand in {what}", error.offset) from None
+    except errors.SqlError as error:
+        if error.sqlstate == errors.UNDEFINED_PARAMETER:
+            raise errors.SqlError(error.sqlstate, f"a parameter cannot stand in {what}", error.offset) from None
         raise
 
 
 def refuse_queries(node: Node, what: str) -> None:
     for query in _messages(node, pb.SubLink):
-        raise unsupported(f"a subquery in {what}", query.location, hint="it may read the row's own columns only")
+        raise errors.unsupported(f"a subquery in {what}", query.location, hint="it may read the row's own columns only")
 
 
 def _refuse_all(expr: Expr, what: str) -> None:
@@ -338,19 +327,19 @@ def _refuse_all(expr: Expr, what: str) -> None:
     for call in calls:
         if call.name in CHANGING:
             message = f"{CHANGING[call.name]} cannot stand in {what}: the same row must give the same value at any time"
-            raise SqlError(INVALID_DEFINITION, message, call.offset)
+            raise errors.SqlError(INVALID_DEFINITION, message, call.offset)
     for call in calls:
         if call.compute is None:
             types = ", ".join(str(arg.type) for arg in call.args)
-            raise unsupported(f"{call.name}({types}) in {what}", call.offset, hint=COMPUTED_HERE)
+            raise errors.unsupported(f"{call.name}({types}) in {what}", call.offset, hint=COMPUTED_HERE)
 
 
 def _refuse_type(expr: Expr, target: Type, what: str) -> None:
     try:
         Analyzer().coerce(expr, target, assignment=target is not OF_SQL_TYPE[SqlType.BOOLEAN])
-    except SqlError as error:
+    except errors.SqlError as error:
         message = f"{what} must be of type {target}, not of type {expr.type}"
-        raise SqlError(DATATYPE_MISMATCH, message, error.offset, hint="write a cast") from None
+        raise errors.SqlError(errors.DATATYPE_MISMATCH, message, error.offset, hint="write a cast") from None
 
 
 def _cast(node: Node, type_name: str) -> Node:
@@ -371,7 +360,7 @@ def _respelled(node: Node, name_of: Callable[[list[str]], str]) -> str:
         ref.fields[0].string.sval = name
     text = _text_of(copy)
     if _without_places(parsed(text)) != _without_places(copy):
-        raise unsupported(f"this spelling (it would be kept as {text})", hint="write it in a simpler way")
+        raise errors.unsupported(f"this spelling (it would be kept as {text})", hint="write it in a simpler way")
     return text
 
 
@@ -411,6 +400,6 @@ def _all_messages(node: Node) -> Iterator[Node]:
                 yield from _all_messages(inner)
 
 
-def _refused_by_grammar(error: postgast.PgQueryError, text: str, offset: int) -> SqlError:
+def _refused_by_grammar(error: postgast.PgQueryError, text: str, offset: int) -> errors.SqlError:
     characters = max((error.cursorpos or 1) - 1 - len(BEFORE), 0)
-    return SqlError(SYNTAX_ERROR, error.message, offset + len(text[:characters].encode()))
+    return errors.SqlError(errors.SYNTAX_ERROR, error.message, offset + len(text[:characters].encode()))

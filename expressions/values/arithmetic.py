@@ -12,43 +12,18 @@ from typing import Any
 from catalog.values import floats
 from catalog.values.errors import BadValue, InvalidDatetime
 from catalog.values.types import DOCUMENTS, TEXTS, SqlType, fitted, to_text
+from expressions import sqltypes as pg
 from expressions.dates.reading import NeedsNow
-from expressions.errors import (
-    DIVISION_BY_ZERO,
-    NUMBER_OUT_OF_RANGE,
-    SqlError,
-)
+from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
 from expressions.limits import look_at, look_over, pass_over
-from expressions.sqltypes import (
-    ARRAY_OF,
-    BOOL,
-    BPCHAR,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    FLOATS,
-    INT2,
-    INT4,
-    INT8,
-    INTEGERS,
-    NAME,
-    NUMERIC,
-    OF_SQL_TYPE,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    VARCHAR,
-    Type,
-)
 from expressions.typed import parse_value
 from expressions.values import numerics
 
 Compute = Callable[..., Any]
-LIMITS = {INT2: 2**15, INT4: 2**31, INT8: 2**63}
+LIMITS = {pg.INT2: 2**15, pg.INT4: 2**31, pg.INT8: 2**63}
 
 
-def out_of_range(of: Type) -> SqlError:
+def out_of_range(of: pg.Type) -> SqlError:
     return SqlError(NUMBER_OUT_OF_RANGE, f"{of.name} out of range")
 
 
@@ -56,14 +31,14 @@ def division_by_zero() -> SqlError:
     return SqlError(DIVISION_BY_ZERO, "division by zero")
 
 
-def ranged(of: Type, value: int) -> int:
+def ranged(of: pg.Type, value: int) -> int:
     limit = LIMITS[of]
     if not -limit <= value < limit:
         raise out_of_range(of)
     return value
 
 
-def whole(of: Type, compute: Callable[..., int]) -> Compute:
+def whole(of: pg.Type, compute: Callable[..., int]) -> Compute:
     """Integer arithmetic that refuses what does not fit."""
 
     def checked(*args: int) -> int:
@@ -292,7 +267,7 @@ def current_setting(context: Any, name: Callable[[], Any], missing_ok: Callable[
 # Casts: one value in, one out.
 
 
-def double_to_whole(of: Type) -> Compute:
+def double_to_whole(of: pg.Type) -> Compute:
     def rounded(value: float) -> int:
         if value != value or math.isinf(value):
             raise out_of_range(of)
@@ -308,7 +283,7 @@ def text_to(of: SqlType) -> Compute:
     def parsed(text: str) -> Any:
         look(text)
         try:
-            return parse_value(OF_SQL_TYPE[of], text)
+            return parse_value(pg.OF_SQL_TYPE[of], text)
         except NeedsNow:
             raise SqlError(InvalidDatetime.sqlstate, f'"{text}" is another time in each transaction') from None
 
@@ -355,37 +330,38 @@ def time_of(value: dt.datetime) -> dt.timedelta:
     return dt.timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
 
 
-CASTS: dict[tuple[Type, Type], Compute] = {
-    **{(a, b): whole(b, lambda v: v) for a in INTEGERS for b in INTEGERS if a is not b},
-    **{(whole_type, FLOAT8): float for whole_type in INTEGERS},
-    **{(whole_type, FLOAT4): lambda v: floats.single(float(v)) for whole_type in INTEGERS},
-    **{(of, whole_type): double_to_whole(whole_type) for of in FLOATS for whole_type in INTEGERS},
-    **{(whole_type, NUMERIC): numerics.of_whole for whole_type in INTEGERS},
-    **{(NUMERIC, of): partial(numerics.to_whole, of.name, limit) for of, limit in LIMITS.items()},
-    (FLOAT8, NUMERIC): partial(numerics.of_float, numerics.DOUBLE_DIGITS),
-    (FLOAT4, NUMERIC): partial(numerics.of_float, numerics.REAL_DIGITS),
-    (NUMERIC, FLOAT8): numerics.to_double,
-    (NUMERIC, FLOAT4): numerics.to_real,
-    (FLOAT4, FLOAT8): lambda v: v,
-    (FLOAT8, FLOAT4): to_single,
-    (BOOL, INT4): int,
-    (INT4, BOOL): bool,
-    (DATE, TIMESTAMP): midnight,
-    (DATE, TIMESTAMPTZ): lambda v: utc(midnight(v)),
-    (TIMESTAMP, TIMESTAMPTZ): utc,
-    (TIMESTAMPTZ, TIMESTAMP): lambda v: v.replace(tzinfo=None),
-    (TIMESTAMP, DATE): lambda v: v.date(),
-    (TIMESTAMPTZ, DATE): lambda v: v.date(),
-    (TIMESTAMP, TIME): time_of,
-    (TIMESTAMPTZ, TIME): time_of,
-    (TEXT, TEXT): lambda v: v,
-    (NAME, TEXT): lambda v: v,
-    (BPCHAR, VARCHAR): lambda v: v,
-    (VARCHAR, BPCHAR): lambda v: v.rstrip(" "),
+CASTS: dict[tuple[pg.Type, pg.Type], Compute] = {
+    **{(a, b): whole(b, lambda v: v) for a in pg.INTEGERS for b in pg.INTEGERS if a is not b},
+    **{(whole_type, pg.FLOAT8): float for whole_type in pg.INTEGERS},
+    **{(whole_type, pg.FLOAT4): lambda v: floats.single(float(v)) for whole_type in pg.INTEGERS},
+    **{(of, whole_type): double_to_whole(whole_type) for of in pg.FLOATS for whole_type in pg.INTEGERS},
+    **{(whole_type, pg.NUMERIC): numerics.of_whole for whole_type in pg.INTEGERS},
+    **{(pg.NUMERIC, of): partial(numerics.to_whole, of.name, limit) for of, limit in LIMITS.items()},
+    (pg.FLOAT8, pg.NUMERIC): partial(numerics.of_float, numerics.DOUBLE_DIGITS),
+    (pg.FLOAT4, pg.NUMERIC): partial(numerics.of_float, numerics.REAL_DIGITS),
+    (pg.NUMERIC, pg.FLOAT8): numerics.to_double,
+    (pg.NUMERIC, pg.FLOAT4): numerics.to_real,
+    (pg.FLOAT4, pg.FLOAT8): lambda v: v,
+    (pg.FLOAT8, pg.FLOAT4): to_single,
+    (pg.BOOL, pg.INT4): int,
+    (pg.INT4, pg.BOOL): bool,
+    (pg.DATE, pg.TIMESTAMP): midnight,
+    (pg.DATE, pg.TIMESTAMPTZ): lambda v: utc(midnight(v)),
+    (pg.TIMESTAMP, pg.TIMESTAMPTZ): utc,
+    (pg.TIMESTAMPTZ, pg.TIMESTAMP): lambda v: v.replace(tzinfo=None),
+    (pg.TIMESTAMP, pg.DATE): lambda v: v.date(),
+    (pg.TIMESTAMPTZ, pg.DATE): lambda v: v.date(),
+    (pg.TIMESTAMP, pg.TIME): time_of,
+    (pg.TIMESTAMPTZ, pg.TIME): time_of,
+    (pg.TEXT, pg.TEXT): lambda v: v,
+    (pg.NAME, pg.TEXT): lambda v: v,
+    (pg.BPCHAR, pg.VARCHAR): lambda v: v,
+    (pg.VARCHAR, pg.BPCHAR): lambda v: v.rstrip(" "),
 }
 
 ZONED = frozenset(
-    {(DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMPTZ, DATE), (TEXT, TIMESTAMPTZ),
-     (TIMESTAMPTZ, TEXT), (TIMESTAMPTZ, TIME), (ARRAY_OF[TIMESTAMPTZ], TEXT)}
-)  # fmt: skip
+    {(pg.TIMESTAMPTZ, of) for of in (pg.TIMESTAMP, pg.DATE, pg.TEXT, pg.TIME)}
+    | {(of, pg.TIMESTAMPTZ) for of in (pg.TIMESTAMP, pg.DATE, pg.TEXT)}
+    | {(pg.ARRAY_OF[pg.TIMESTAMPTZ], pg.TEXT)}
+)
 """Casts that depend on the time zone."""

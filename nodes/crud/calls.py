@@ -10,14 +10,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.text.similar import perhaps
-from expressions.errors import (
-    BAD_CHARACTER,
-    INVALID_BINARY,
-    PROGRAM_LIMIT,
-    UNDEFINED_FUNCTION,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import BAD_CHARACTER, INVALID_BINARY, PROGRAM_LIMIT, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, FLOATS, INTEGERS, TEXT, UNKNOWN
 from nodes.crud.catalogue import OPERATIONS, Operation, check_options

@@ -6,35 +6,20 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.text.similar import perhaps
-from expressions.errors import (
-    CONNECTION_FAILURE,
-    DATATYPE_MISMATCH,
-    DEADLOCK,
-    FEATURE_NOT_SUPPORTED,
-    INVALID_PARAMETER_VALUE,
-    INVALID_TEXT,
-    QUERY_CANCELED,
-    SERIALIZATION_FAILURE,
-    TRANSACTION_UNKNOWN,
-    UNDEFINED_COLUMN,
-    UNDEFINED_OBJECT,
-    UNDEFINED_TABLE,
-    UNIQUE_VIOLATION,
-    SqlError,
-)
+from expressions import errors
 
 Json = dict[str, Any]
 
 CLASSES = {
-    UNDEFINED_TABLE: "UnknownTableError",
-    UNDEFINED_COLUMN: "UnknownFieldError",
-    UNIQUE_VIOLATION: "DuplicateKeyError",
-    SERIALIZATION_FAILURE: "ConflictError",
-    DEADLOCK: "ConflictError",
-    TRANSACTION_UNKNOWN: "UnknownOutcomeError",
-    FEATURE_NOT_SUPPORTED: "NotSupportedError",
-    CONNECTION_FAILURE: "StorageError",
-    DATATYPE_MISMATCH: "ValueError",
+    errors.UNDEFINED_TABLE: "UnknownTableError",
+    errors.UNDEFINED_COLUMN: "UnknownFieldError",
+    errors.UNIQUE_VIOLATION: "DuplicateKeyError",
+    errors.SERIALIZATION_FAILURE: "ConflictError",
+    errors.DEADLOCK: "ConflictError",
+    errors.TRANSACTION_UNKNOWN: "UnknownOutcomeError",
+    errors.FEATURE_NOT_SUPPORTED: "NotSupportedError",
+    errors.CONNECTION_FAILURE: "StorageError",
+    errors.DATATYPE_MISMATCH: "ValueError",
 }
 BY_PREFIX = {"22": "ValueError", "23": "ConstraintError", "42": "RequestError", "54": "LimitError", "53": "LimitError"}
 
@@ -42,7 +27,7 @@ NAME_CHARS_MAX = 63
 
 
 @dataclass(eq=False)
-class RequestError(SqlError):
+class RequestError(errors.SqlError):
     """A mistake of the request, or what became of it on its way; `kind` is its class."""
 
     kind: str = "RequestError"
@@ -54,44 +39,46 @@ def named(name: str) -> str:
 
 
 def bad_request(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint)
+    return RequestError(errors.INVALID_PARAMETER_VALUE, message, hint=hint)
 
 
 def bad_option(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint, kind="OptionsError")
+    return RequestError(errors.INVALID_PARAMETER_VALUE, message, hint=hint, kind="OptionsError")
 
 
 def bad_row(message: str, *, hint: str | None = None) -> RequestError:
     """A row, key or condition that does not fit the version of the table: another version may have it."""
-    return RequestError(INVALID_TEXT, message, hint=hint, kind="FlattenError")
+    return RequestError(errors.INVALID_TEXT, message, hint=hint, kind="FlattenError")
 
 
 def unknown_field(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(UNDEFINED_COLUMN, message, hint=hint, kind=CLASSES[UNDEFINED_COLUMN])
+    return RequestError(errors.UNDEFINED_COLUMN, message, hint=hint, kind=CLASSES[errors.UNDEFINED_COLUMN])
 
 
 def unknown_index(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(UNDEFINED_OBJECT, message, hint=hint, kind="UnknownIndexError")
+    return RequestError(errors.UNDEFINED_OBJECT, message, hint=hint, kind="UnknownIndexError")
 
 
 def bad_bucket(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint, kind="BucketError")
+    return RequestError(errors.INVALID_PARAMETER_VALUE, message, hint=hint, kind="BucketError")
 
 
 def too_late(timeout_s: float, phase: str) -> RequestError:
-    return RequestError(QUERY_CANCELED, f"the request's {timeout_s:g} s were over while {phase}", kind="TimeoutError")
+    return RequestError(
+        errors.QUERY_CANCELED, f"the request's {timeout_s:g} s were over while {phase}", kind="TimeoutError"
+    )
 
 
 def unknown_table(table: str, met: Iterable[str]) -> RequestError:
     """`met` are names of tables that there are, or were a moment ago: one of them may have been meant."""
     message, hint = f'relation "{named(table)}" does not exist', perhaps("table", table, met)
-    return RequestError(UNDEFINED_TABLE, message, hint=hint, kind="UnknownTableError")
+    return RequestError(errors.UNDEFINED_TABLE, message, hint=hint, kind="UnknownTableError")
 
 
 def mismatch(version: int, refusal: str, why_no_retry: str) -> RequestError:
     """The storage refused the version that the request was planned with, and its one retry is spent or impossible."""
     return RequestError(
-        SERIALIZATION_FAILURE,
+        errors.SERIALIZATION_FAILURE,
         f"the storage refused version {version}: {why_no_retry}",
         detail=refusal,
         hint="nothing was written; send the request again",
@@ -104,20 +91,20 @@ def built_for_other(version: int, descriptor: Descriptor) -> RequestError:
     kind = "SchemaMismatchError" if version < descriptor.version else "FlattenError"
     message = f"the tuple was built for version {version}: {descriptor.name} is at version {descriptor.version}"
     hint = f"build it anew: crud.schema('{descriptor.name}') has the columns"
-    return RequestError(INVALID_TEXT, message, hint=hint, kind=kind)
+    return RequestError(errors.INVALID_TEXT, message, hint=hint, kind=kind)
 
 
 def reload_failed(cause: str) -> RequestError:
-    return RequestError(CONNECTION_FAILURE, f"the schema could not be loaded again: {cause}", kind="ReloadError")
+    return RequestError(errors.CONNECTION_FAILURE, f"the schema could not be loaded again: {cause}", kind="ReloadError")
 
 
-def class_of(error: SqlError) -> str:
+def class_of(error: errors.SqlError) -> str:
     if isinstance(error, RequestError):
         return error.kind
     return CLASSES.get(error.sqlstate) or BY_PREFIX.get(error.sqlstate[:2], "StorageError")
 
 
-def error_json(error: SqlError, table: str | None, version: int | None) -> Json:
+def error_json(error: errors.SqlError, table: str | None, version: int | None) -> Json:
     found: Json = {"class": class_of(error), "message": error.message, "code": error.sqlstate}
     found |= {"table": error.table or table, "version": version}
     found |= {"column": error.column, "constraint": error.constraint, "detail": error.detail, "hint": error.hint}

@@ -13,35 +13,9 @@ from catalog.values.bytea import escaped_text
 from catalog.values.interval_styles import WRITERS
 from catalog.values.times import micros_of
 from catalog.values.types import to_text
+from expressions import sqltypes as pg
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
 from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError, unsupported
-from expressions.sqltypes import (
-    ARRAY_OF,
-    BOOL,
-    BPCHAR,
-    BYTEA,
-    DATE,
-    DOCUMENTS,
-    FLOAT4,
-    FLOAT8,
-    HEAD,
-    INT2,
-    INT4,
-    INT8,
-    INTERVAL,
-    JSON,
-    JSONB,
-    NAME,
-    NO_MODIFIER,
-    NUMERIC,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
-    VARCHAR,
-    Type,
-)
 from nodes.wire import oids
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes
@@ -59,10 +33,10 @@ MICROSECOND = dt.timedelta(microseconds=1)
 @dataclass(frozen=True, slots=True)
 class Output:
     name: str
-    type: Type
+    type: pg.Type
     origin: tuple[int, int] = (0, 0)
     """The column of a table that it shows, by the ids of both."""
-    modifier: int = NO_MODIFIER
+    modifier: int = pg.NO_MODIFIER
 
 
 _int2, _int4, _int8 = struct.Struct("!h").pack, struct.Struct("!i").pack, struct.Struct("!q").pack
@@ -70,11 +44,11 @@ _real, _double = struct.Struct("!f").pack, struct.Struct("!d").pack
 _interval = struct.Struct("!qii").pack
 
 
-def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
+def _text_writers(style: TimeStyle) -> dict[pg.Type, Callable[[Any], bytes]]:
     def whole(value: int) -> bytes:
         return b"%d" % value
 
-    def of_type(of: Type) -> Callable[[Any], bytes]:
+    def of_type(of: pg.Type) -> Callable[[Any], bytes]:
         sql_type = of.sql_type
         assert sql_type is not None
         return lambda value: to_text(sql_type, value).encode()
@@ -83,48 +57,48 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         return lambda items: array_text(items, lambda item: write(item).decode()).encode()
 
     zoned: Callable[[Any], bytes] = lambda value: moment_text(value, style.zone).encode()  # noqa: E731
-    written: dict[Type, Callable[[Any], bytes]] = {
-        BOOL: lambda value: b"t" if value else b"f",
-        INT2: whole,
-        INT4: whole,
-        INT8: whole,
-        FLOAT4: of_type(FLOAT4),
-        FLOAT8: of_type(FLOAT8),
-        NUMERIC: of_type(NUMERIC),
-        **dict.fromkeys((TEXT, VARCHAR), str.encode),
-        DATE: lambda value: value.isoformat().encode(),
-        TIMESTAMP: of_type(TIMESTAMP),
-        TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
-        UUID: lambda value: str(value).encode(),
-        BYTEA: (lambda value: escaped_text(value).encode()) if style.shows_escapes else of_type(BYTEA),
-        TIME: of_type(TIME),
-        INTERVAL: lambda value: WRITERS[style.intervals](value).encode(),
-        **dict.fromkeys(DOCUMENTS, str.encode),
-        NAME: str.encode,
+    written: dict[pg.Type, Callable[[Any], bytes]] = {
+        pg.BOOL: lambda value: b"t" if value else b"f",
+        pg.INT2: whole,
+        pg.INT4: whole,
+        pg.INT8: whole,
+        pg.FLOAT4: of_type(pg.FLOAT4),
+        pg.FLOAT8: of_type(pg.FLOAT8),
+        pg.NUMERIC: of_type(pg.NUMERIC),
+        **dict.fromkeys((pg.TEXT, pg.VARCHAR), str.encode),
+        pg.DATE: lambda value: value.isoformat().encode(),
+        pg.TIMESTAMP: of_type(pg.TIMESTAMP),
+        pg.TIMESTAMPTZ: of_type(pg.TIMESTAMPTZ) if style.is_utc else zoned,
+        pg.UUID: lambda value: str(value).encode(),
+        pg.BYTEA: (lambda value: escaped_text(value).encode()) if style.shows_escapes else of_type(pg.BYTEA),
+        pg.TIME: of_type(pg.TIME),
+        pg.INTERVAL: lambda value: WRITERS[style.intervals](value).encode(),
+        **dict.fromkeys(pg.DOCUMENTS, str.encode),
+        pg.NAME: str.encode,
     }
-    arrays = {array: of_array(written[of]) for of, array in ARRAY_OF.items()}
+    arrays = {array: of_array(written[of]) for of, array in pg.ARRAY_OF.items()}
     return written | arrays
 
 
-BINARY: dict[Type, Callable[[Any], bytes]] = {
-    BOOL: lambda value: b"\x01" if value else b"\x00",
-    INT2: _int2,
-    INT4: _int4,
-    INT8: _int8,
-    FLOAT4: _real,
-    FLOAT8: _double,
-    NUMERIC: numeric_bytes,
-    **dict.fromkeys((TEXT, VARCHAR), str.encode),
-    DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
-    TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
-    TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
-    UUID: lambda value: bytes(value.bytes),
-    BYTEA: bytes,
-    TIME: lambda value: _int8(micros_of(value)),
-    INTERVAL: lambda value: _interval(value.micros, value.days, value.months),
-    JSON: str.encode,
-    JSONB: lambda value: JSONB_VERSION + value.encode(),
-    NAME: str.encode,
+BINARY: dict[pg.Type, Callable[[Any], bytes]] = {
+    pg.BOOL: lambda value: b"\x01" if value else b"\x00",
+    pg.INT2: _int2,
+    pg.INT4: _int4,
+    pg.INT8: _int8,
+    pg.FLOAT4: _real,
+    pg.FLOAT8: _double,
+    pg.NUMERIC: numeric_bytes,
+    **dict.fromkeys((pg.TEXT, pg.VARCHAR), str.encode),
+    pg.DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
+    pg.TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
+    pg.TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
+    pg.UUID: lambda value: bytes(value.bytes),
+    pg.BYTEA: bytes,
+    pg.TIME: lambda value: _int8(micros_of(value)),
+    pg.INTERVAL: lambda value: _interval(value.micros, value.days, value.months),
+    pg.JSON: str.encode,
+    pg.JSONB: lambda value: JSONB_VERSION + value.encode(),
+    pg.NAME: str.encode,
 }
 
 _array, _dimension = struct.Struct("!iii").pack, struct.Struct("!ii").pack
@@ -141,13 +115,13 @@ def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes])
     return b"".join(parts)
 
 
-def _array_writer(of: Type) -> Callable[[Any], bytes]:
+def _array_writer(of: pg.Type) -> Callable[[Any], bytes]:
     element = of.element
     assert element is not None
     return lambda items: _binary_array(items, element.oid, BINARY[element])
 
 
-BINARY |= {of: _array_writer(of) for of in ARRAY_OF.values()}
+BINARY |= {of: _array_writer(of) for of in pg.ARRAY_OF.values()}
 
 
 def _nullable(write: Callable[[Any], bytes]) -> Writer:
@@ -177,20 +151,20 @@ class Columns:
         )
 
 
-_TEXTS: dict[TimeStyle, dict[Type, Writer]] = {}
+_TEXTS: dict[TimeStyle, dict[pg.Type, Writer]] = {}
 STYLES_MAX = 256
 _BINARIES = {of: _nullable(write) for of, write in BINARY.items()}
 
 
 def _other(output: Output) -> Writer:
     """A char is kept without its trailing blanks, and shown with them. What no column has keeps its format."""
-    if output.type is not BPCHAR:
+    if output.type is not pg.BPCHAR:
 
         def refuse(value: Any) -> bytes:
             raise unsupported(f"another format of a value of type {output.type}", hint="cast it to text")
 
         return _nullable(refuse)
-    length = max(output.modifier - HEAD, 0)
+    length = max(output.modifier - pg.HEAD, 0)
     return _nullable(lambda value: value.ljust(length).encode())
 
 

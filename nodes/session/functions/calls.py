@@ -21,15 +21,7 @@ from nodes.session.functions.values import SessionValues
 from nodes.session.tries import sent
 from nodes.settings.variables import Variables
 from nodes.sql.session_calls import field_of, lone_call, name_of
-from nodes.sql.standing_alone import (
-    CHANNELS,
-    FUNCTIONS,
-    NOTIFY,
-    SEQUENCE_FUNCTIONS,
-    SLEEP,
-    UNLOCK_ALL,
-    UNLOCKS,
-)
+from nodes.sql.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, SEQUENCE_FUNCTIONS, SLEEP, UNLOCK_ALL, UNLOCKS
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
 from nodes.wire.columns import Columns, Output

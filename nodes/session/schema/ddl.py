@@ -17,19 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from expressions import errors
 from expressions.dates.zones import PLAIN
-from expressions.errors import (
-    CONNECTION_FAILURE,
-    FEATURE_NOT_SUPPORTED,
-    INVALID_PARAMETER_VALUE,
-    NOT_IN_PREREQUISITE_STATE,
-    OBJECT_IN_USE,
-    QUERY_CANCELED,
-    READ_ONLY_TRANSACTION,
-    TOO_MANY_CONNECTIONS,
-    WRONG_OBJECT_TYPE,
-    SqlError,
-)
 from nodes.clients.connection import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
@@ -107,7 +96,7 @@ class SchemaStatements:
         """True if a table or a view has the name, or a sequence may. Raises 42809 for a table where a view is meant."""
         if await self.block.has_table(name):
             if names_view(statement):
-                raise SqlError(WRONG_OBJECT_TYPE, f'"{name}" is not a view')
+                raise errors.SqlError(errors.WRONG_OBJECT_TYPE, f'"{name}" is not a view')
             return True
         if self.block.env.directory.may_be_view(name):  # it was just looked up
             return True
@@ -134,7 +123,7 @@ class SchemaStatements:
             for notice in parsed.notices:
                 self.client.notice(notice)
             for warning in parsed.warnings:
-                self.client.notice(warning, "WARNING", INVALID_PARAMETER_VALUE)
+                self.client.notice(warning, "WARNING", errors.INVALID_PARAMETER_VALUE)
 
     async def _drops(self, statement: Statement) -> list[Statement]:
         from changes.ddl.errors import DdlError
@@ -168,7 +157,7 @@ class SchemaStatements:
             if await self._change(create):
                 for text in copied.afterwards:
                     await self._change(*parse_sql(text))
-        except SqlError as error:
+        except errors.SqlError as error:
             error.offset = -1  # its place is one of the statement as it was written out
             raise
 
@@ -186,8 +175,8 @@ class SchemaStatements:
         transaction = self.block.transaction
         if transaction is not None:  # what stood before it in one message is committed first
             if transaction.has_written:
-                raise SqlError(
-                    OBJECT_IN_USE,
+                raise errors.SqlError(
+                    errors.OBJECT_IN_USE,
                     f"{tag_of(statement)} must wait for this session's own transaction: send it by itself",
                 )
             await self.block.end_implicit()
@@ -217,7 +206,7 @@ class SchemaStatements:
 
         block, tag = self.block, tag_of(statement)
         if block.variables.is_read_only:
-            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
+            raise errors.SqlError(errors.READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
         transaction = block.current()
         try:
             existing = await block.new_tables.change(statement, transaction)
@@ -240,10 +229,12 @@ class SchemaStatements:
         message = f"{tag} inside a transaction is not supported for tables that it has not made: other nodes take part"
         detail = f'Table "{others.table}" was there before this transaction began.'
         if not self.block.variables.commits_before_ddl:
-            raise SqlError(FEATURE_NOT_SUPPORTED, message, detail=detail, hint=COMMIT_FIRST_HINT)
+            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, detail=detail, hint=COMMIT_FIRST_HINT)
         if transaction.savepoints:
             hint = "release the savepoint first: what stands before the statement has to be committed"
-            raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint)
+            raise errors.SqlError(
+                errors.FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint
+            )
 
     async def _submit(self, statement: Statement) -> bool:
         from changes.ddl.errors import DdlError
@@ -265,7 +256,7 @@ class SchemaStatements:
         except DdlError as error:
             raise ddl_error(error, statement) from None
         except ChangeError as error:
-            raise SqlError(error.sqlstate, str(error)) from None
+            raise errors.SqlError(error.sqlstate, str(error)) from None
 
     async def _submit_if_room(self, statement: Statement) -> TooFast | None:
         """Submits and follows; the refusal when this user has submitted too many within the last minute. A program
@@ -292,35 +283,35 @@ class SchemaStatements:
                 raise cancel
             status, error = await follow(change_id, self.block.env.pool.dsn, report)
         except asyncio.CancelledError as given_up:
-            self.client.notice(f"change {change_id} of {table} goes on without you", "WARNING", QUERY_CANCELED)
+            self.client.notice(f"change {change_id} of {table} goes on without you", "WARNING", errors.QUERY_CANCELED)
             to_end = f"`manage.py change cancel {change_id}` cancels it."
             given_up.add_note(f"Change {change_id} of {table} goes on. {to_end}")
             raise
         if status == "failed":
             error = error or {}
             why, _, rows = error.get("message", "see its story").partition("\n")
-            raise SqlError(
-                error.get("sqlstate") or NOT_IN_PREREQUISITE_STATE,
+            raise errors.SqlError(
+                error.get("sqlstate") or errors.NOT_IN_PREREQUISITE_STATE,
                 f"change {change_id} failed and was rolled back: {why}",
                 detail=rows or None,
                 hint=error.get("hint"),
             )
         if status == "awaiting":
-            raise SqlError(
-                NOT_IN_PREREQUISITE_STATE,
+            raise errors.SqlError(
+                errors.NOT_IN_PREREQUISITE_STATE,
                 f"change {change_id} awaits approval: it begins once somebody other than {self.who} approves it",
                 hint=f"see its page, or `manage.py change show {change_id}`",
             )
         if status == "cancelled":
-            raise SqlError(QUERY_CANCELED, f"change {change_id} was cancelled and has been rolled back")
+            raise errors.SqlError(errors.QUERY_CANCELED, f"change {change_id} was cancelled and has been rolled back")
 
 
 @contextlib.contextmanager
 def place_to_follow() -> Iterator[None]:
     """Each session that follows a change has a session of its own at the store: a node has only so many."""
     if not PLACES.acquire(blocking=False):
-        raise SqlError(
-            TOO_MANY_CONNECTIONS,
+        raise errors.SqlError(
+            errors.TOO_MANY_CONNECTIONS,
             f"{FOLLOWED_MAX} schema changes are followed on this node already",
             hint="wait until one has ended, use another node, or `manage.py change submit`",
         )
@@ -357,7 +348,7 @@ async def follow(change_id: int, dsn: str, report: Callable[[dict[str, Any]], No
             if failures >= STORE_TRIES:
                 message = f"change {change_id} goes on, but the store does not answer: nobody can follow it"
                 hint = f"see `manage.py change show {change_id}`"
-                raise SqlError(CONNECTION_FAILURE, message, detail=str(error), hint=hint) from error
+                raise errors.SqlError(errors.CONNECTION_FAILURE, message, detail=str(error), hint=hint) from error
             await asyncio.sleep(STORE_PAUSE_S)
 
 
