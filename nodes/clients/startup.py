@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
-from expressions.errors import (
-    FEATURE_NOT_SUPPORTED,
-    INVALID_AUTHORIZATION,
-    PROTOCOL_VIOLATION,
-    WRONG_PASSWORD,
-    FatalError,
-)
+from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.people.rights import Person
 from nodes.people.sign_in import Admission
@@ -62,7 +56,9 @@ class Startup:
                 self.clients.cancel(reader.int32(), reader.int32() & 0xFFFFFFFF)
                 return None
             return await self._admit(code, body)
-        raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
+        raise errors.FatalError(
+            errors.PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests"
+        )
 
     async def _answer_encryption(self, code: int) -> None:
         """TLS when the node has a certificate; else the client goes on without, or not at all."""
@@ -78,8 +74,8 @@ class Startup:
     async def _admit(self, code: int, body: bytes) -> tuple[Person, dict[str, str]]:
         major, minor = code >> 16, code & 0xFFFF
         if major != messages.PROTOCOL_3:
-            raise FatalError(
-                FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
+            raise errors.FatalError(
+                errors.FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
             )
         parameters = messages.read_startup(body)
         self.clients.refuse_too_many()
@@ -87,7 +83,7 @@ class Startup:
         if minor > 0 or unknown:
             self.channel.send(messages.negotiate_version(0, unknown))
         if not parameters.get("user"):
-            raise FatalError(INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
+            raise errors.FatalError(errors.INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
         person = await self.admission.person(parameters["user"])
         vouched = is_vouched(options_of(parameters))
         verifier = self.admission.verifier(person, is_vouched=vouched)
@@ -110,8 +106,8 @@ class Startup:
         check_may_try()
         try:
             await self._authenticate(Exchange(verifier, user), check_may_try)
-        except FatalError as error:
-            if error.sqlstate == WRONG_PASSWORD:
+        except errors.FatalError as error:
+            if error.sqlstate == errors.WRONG_PASSWORD:
                 await self.admission.failed(user, address, is_vouched=vouched)
             raise
         if not vouched:
@@ -122,7 +118,9 @@ class Startup:
         reader = Reader(await self._password_message())
         mechanism = reader.text()
         if mechanism != MECHANISM:
-            raise FatalError(PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}")
+            raise errors.FatalError(
+                errors.PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}"
+            )
         first = reader.take(reader.int32()).decode("ascii", "replace")
         self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
         final = (await self._password_message()).decode("ascii", "replace")

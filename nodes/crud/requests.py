@@ -22,17 +22,9 @@ from expressions.typed import Context, Session
 from leases.rules import LeaseError
 from nodes.clients.portals import Portal, Prepared
 from nodes.context import Environment
+from nodes.crud import errors
 from nodes.crud.answers import AnswerColumns
 from nodes.crud.calls import Call
-from nodes.crud.errors import (
-    RequestError,
-    bad_bucket,
-    built_for_other,
-    mismatch,
-    reload_failed,
-    too_late,
-    unknown_table,
-)
 from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
@@ -85,7 +77,7 @@ async def within_time(
             return await work
     except TimeoutError:
         assert limit_s is not None
-        raise too_late(limit_s, phase()) from None
+        raise errors.too_late(limit_s, phase()) from None
 
 
 @dataclass(eq=False)
@@ -123,7 +115,7 @@ class Request:
         self.deadline = time.monotonic() + self.limit_s
         bucket = self.call.options.get("bucket_id")
         if bucket is not None and bucket > self.env.buckets:
-            raise bad_bucket(f"there is no bucket {bucket}: there are {self.env.buckets}")
+            raise errors.bad_bucket(f"there is no bucket {bucket}: there are {self.env.buckets}")
 
     @property
     def limit_s(self) -> float:
@@ -157,7 +149,7 @@ class Request:
                 descriptor = self.descriptor = await self._snapshot(transaction)
                 built_for = self.call.options.get("version")
                 if built_for is not None and built_for != descriptor.version:
-                    raise built_for_other(built_for, descriptor)
+                    raise errors.built_for_other(built_for, descriptor)
                 self._say("request", table=self.table, version=descriptor.version)
                 self.sends(transaction, descriptor, sharding=self.uses_sharding)
                 self.phase = f"it waited for the storages, at version {descriptor.version}"
@@ -168,7 +160,7 @@ class Request:
             except Ambiguous:
                 self.in_one_batch = False
             except LeaseError as error:
-                raise RequestError("57P03", str(error), hint="try another node", kind="StorageError") from error
+                raise errors.RequestError("57P03", str(error), hint="try another node", kind="StorageError") from error
             except SqlError as error:
                 await self._after(error, was_sent=transaction.connection is not None or transaction.has_written)
             finally:
@@ -183,16 +175,16 @@ class Request:
         if directory.known(self.table) is None:
             wake = await router.newer(self.table, None, deadline=self.deadline, is_patient=False)
             if wake.outcome is Outcome.FAILED:
-                raise reload_failed(wake.cause)
+                raise errors.reload_failed(wake.cause)
             if wake.outcome is Outcome.LATE:
-                raise too_late(self.limit_s, self.phase)
+                raise errors.too_late(self.limit_s, self.phase)
             if wake.outcome is not Outcome.NEWER:
-                raise unknown_table(self.table, self.env.directory.met())
+                raise errors.unknown_table(self.table, self.env.directory.met())
         fresh, self._fresh = self._fresh, False
         found = await Names(self.env).versions(transaction, [self.table], fresh=fresh)
         descriptor = found.get(self.table)
         if descriptor is None:
-            raise unknown_table(self.table, self.env.directory.met())
+            raise errors.unknown_table(self.table, self.env.directory.met())
         router.seen(self.table, Known(descriptor.table_id, descriptor.version))
         return descriptor
 
@@ -213,7 +205,7 @@ class Request:
     def failure_of(self, error: SqlError, *, was_sent: bool) -> Failure:
         if isinstance(error, Retry):
             return Failure.MISMATCH if error.refusal in MISMATCHES else Failure.CONFLICT
-        kind = error.kind if isinstance(error, RequestError) else None
+        kind = error.kind if isinstance(error, errors.RequestError) else None
         is_explained = error.sqlstate in EXPLAINED_BY_OLD_SCHEMA or kind in OLD_SCHEMA_KINDS
         if is_explained and not was_sent and self.descriptor is not None:
             return Failure.OLD_SCHEMA
@@ -254,13 +246,13 @@ class Request:
             case Outcome.NEWER:
                 self.counts.retries += 1
             case Outcome.FAILED if is_patient:
-                raise mismatch(refused.version, error.message, f"and {reload_failed(wake.cause).message}")
+                raise errors.mismatch(refused.version, error.message, f"and {errors.reload_failed(wake.cause).message}")
             case Outcome.LATE:
-                raise too_late(self.limit_s, self.phase)
+                raise errors.too_late(self.limit_s, self.phase)
             case Outcome.UNKNOWN if refused is not descriptor:
                 self.counts.retries += 1  # another table, found by its id, whatever its name is now
             case Outcome.UNKNOWN:
-                raise unknown_table(self.table, self.env.directory.met())
+                raise errors.unknown_table(self.table, self.env.directory.met())
             case _:
                 raise error
 
@@ -273,7 +265,7 @@ class Request:
 
     def _final(self, error: SqlError, failure: Failure) -> SqlError:
         if failure is Failure.MISMATCH:
-            return mismatch(self.version or 0, error.message, "it had been reloaded and tried again once")
+            return errors.mismatch(self.version or 0, error.message, "it had been reloaded and tried again once")
         return error
 
     def _say(self, do: str, **more: Any) -> None:

@@ -13,14 +13,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from catalog import clock
-from expressions.errors import (
-    ACTIVE_TRANSACTION,
-    IN_FAILED_TRANSACTION,
-    INVALID_SAVEPOINT,
-    NO_ACTIVE_TRANSACTION,
-    FatalError,
-    SqlError,
-)
+from expressions import errors
 from nodes.clients.connection import Client
 from nodes.context import Environment
 from nodes.notifications.listening import Listening
@@ -88,7 +81,7 @@ class Block:
     def refuse_failed(self) -> None:
         if self.is_failed:
             message = "current transaction is aborted, commands ignored until end of transaction block"
-            raise SqlError(IN_FAILED_TRANSACTION, message)
+            raise errors.SqlError(errors.IN_FAILED_TRANSACTION, message)
 
     def refuse_expired(self) -> None:
         """Raises 40001 when the lease has expired of a transaction that has only read (T4)."""
@@ -117,7 +110,7 @@ class Block:
     def begin(self, *, is_read_only: bool | None) -> None:
         """BEGIN; without a word about it the transaction is what the session's are by default."""
         if self.is_explicit:
-            self.client.notice("there is already a transaction in progress", "WARNING", ACTIVE_TRANSACTION)
+            self.client.notice("there is already a transaction in progress", "WARNING", errors.ACTIVE_TRANSACTION)
             return
         self.is_explicit = True
         if is_read_only is not None:
@@ -126,7 +119,7 @@ class Block:
 
     async def commit(self) -> str:
         if not self.is_explicit:
-            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+            self.client.notice("there is no transaction in progress", "WARNING", errors.NO_ACTIVE_TRANSACTION)
             return "COMMIT"
         if self.is_failed:
             await self.end()
@@ -141,7 +134,7 @@ class Block:
 
     async def rollback(self) -> str:
         if not self.is_open:
-            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+            self.client.notice("there is no transaction in progress", "WARNING", errors.NO_ACTIVE_TRANSACTION)
         await self.end()
         return "ROLLBACK"
 
@@ -172,7 +165,7 @@ class Block:
             if not self.new_tables.has_altered_temporary:
                 raise
             detail = "Nobody knows either which version a temporary table of this session has now: it ends with it."
-            raise FatalError(unknown.sqlstate, unknown.message, detail=detail, hint=unknown.hint) from unknown
+            raise errors.FatalError(unknown.sqlstate, unknown.message, detail=detail, hint=unknown.hint) from unknown
         finally:
             if not keeps_local:
                 self.variables.end(committed=False)
@@ -187,7 +180,7 @@ class Block:
 
     async def savepoint(self, word: str, name: str) -> str:
         if not self.is_explicit:
-            raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
+            raise errors.SqlError(errors.NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
         try:
             return await self._savepoint(word, name)
         except Retry as retry:  # each of them enters what was only described so far, or again
@@ -196,7 +189,7 @@ class Block:
     async def _savepoint(self, word: str, name: str) -> str:
         if word == "ROLLBACK TO":
             if self.transaction is None:
-                raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
+                raise errors.SqlError(errors.INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
             number = await self.transaction.rollback_to(name)
             await self.new_tables.return_to(number, self.transaction)
             self.variables.return_to(number)
@@ -215,12 +208,12 @@ class Block:
             self.new_tables.release(number)
         return word
 
-    async def refused(self, retry: Retry) -> SqlError:
+    async def refused(self, retry: Retry) -> errors.SqlError:
         """The error that a client gets where the node cannot try again; the version that was refused is loaded anew."""
         await self.env.load_refused(retry)
         return for_client(retry)
 
-    async def fail(self, error: SqlError) -> None:
+    async def fail(self, error: errors.SqlError) -> None:
         """A statement failed: an implicit block is undone, an explicit one waits for its end."""
         await self._end_streams()
         if not self.is_explicit:
@@ -229,7 +222,7 @@ class Block:
             self.variables.end(committed=False)
             return
         self.is_failed = True
-        can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, FatalError)
+        can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, errors.FatalError)
         if not can_return or self._is_lost():
             await self._roll_back()
 
@@ -296,6 +289,6 @@ class Block:
                 await transaction.rollback()
 
 
-def for_client(retry: Retry) -> SqlError:
+def for_client(retry: Retry) -> errors.SqlError:
     """The error a client gets: 40001 or 40P01, whatever the store's code was."""
-    return SqlError(retry.sqlstate, retry.message, hint=retry.hint)
+    return errors.SqlError(retry.sqlstate, retry.message, hint=retry.hint)

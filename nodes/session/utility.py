@@ -7,15 +7,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from expressions import errors
 from expressions.dates.zones import hours_east
-from expressions.errors import (
-    ACTIVE_TRANSACTION,
-    INVALID_PARAMETER_VALUE,
-    INVALID_STATEMENT_NAME,
-    NO_ACTIVE_TRANSACTION,
-    SqlError,
-    unsupported,
-)
 from expressions.sqltypes import TEXT
 from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.connection import Client
@@ -60,13 +53,13 @@ class Utility:
                 return Result("SET CONSTRAINTS")
             case "vacuum":
                 return await self._vacuum(statement.node)
-        raise unsupported(statement.kind.upper())
+        raise errors.unsupported(statement.kind.upper())
 
     async def _vacuum(self, node: Node) -> Result:
         """VACUUM and ANALYZE of tables that must exist: a node has no dead rows of its own, and counts none."""
         word = "VACUUM" if node.is_vacuumcmd else "ANALYZE"
         if node.is_vacuumcmd and self.block.is_explicit:
-            raise SqlError(ACTIVE_TRANSACTION, "VACUUM cannot run inside a transaction block")
+            raise errors.SqlError(errors.ACTIVE_TRANSACTION, "VACUUM cannot run inside a transaction block")
         for item in node.rels:
             name = item.vacuum_relation.relation.relname
             if await self.block.has_table(name) or name in RELATIONS:
@@ -93,7 +86,7 @@ class Utility:
     async def _transaction(self, node: Node) -> str:
         kind = _kind(node)
         if node.chain:
-            raise unsupported("AND CHAIN")
+            raise errors.unsupported("AND CHAIN")
         match kind:
             case "BEGIN" | "START":
                 self.block.begin(is_read_only=self._is_read_only(node.options))
@@ -104,7 +97,7 @@ class Utility:
                 return await self.block.rollback()
             case "SAVEPOINT" | "RELEASE" | "ROLLBACK_TO":
                 return await self.block.savepoint(kind.replace("_", " "), node.savepoint_name)
-        raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
+        raise errors.unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
 
     def _is_read_only(self, options: Any) -> bool | None:
         """READ ONLY or READ WRITE, None when neither is stated. Every isolation level is run as SERIALIZABLE."""
@@ -116,7 +109,7 @@ class Utility:
             elif element.defname == "transaction_isolation":
                 level = element.arg.a_const.sval.sval
                 if level.lower() not in ISOLATION_LEVELS:
-                    raise SqlError("22023", f'unrecognized isolation level "{level}"')
+                    raise errors.SqlError("22023", f'unrecognized isolation level "{level}"')
         return is_read_only
 
     # -- settings -----------------------------------------------------------------------------------------------
@@ -138,7 +131,9 @@ class Utility:
     def _is_local(self, node: Node) -> bool:
         """SET LOCAL ends with the transaction: with itself when there is none."""
         if node.is_local and not self.block.is_open:
-            self.client.notice("SET LOCAL can only be used in transaction blocks", "WARNING", NO_ACTIVE_TRANSACTION)
+            self.client.notice(
+                "SET LOCAL can only be used in transaction blocks", "WARNING", errors.NO_ACTIVE_TRANSACTION
+            )
         return bool(node.is_local)
 
     def _set_transaction(self, node: Node) -> str:
@@ -148,11 +143,11 @@ class Utility:
         elif node.name == "TRANSACTION":
             if not self.block.is_explicit:
                 message = "SET TRANSACTION can only be used in transaction blocks"
-                self.client.notice(message, "WARNING", NO_ACTIVE_TRANSACTION)
+                self.client.notice(message, "WARNING", errors.NO_ACTIVE_TRANSACTION)
                 return "SET"
             name = READ_ONLY
         else:
-            raise unsupported(f"SET {node.name}")
+            raise errors.unsupported(f"SET {node.name}")
         if is_read_only is not None:
             self.variables.set(name, "on" if is_read_only else "off")
         return "SET"
@@ -181,7 +176,7 @@ class Utility:
         if mode not in ("DISCARD_ALL", "DISCARD_TEMP"):
             return Result(mode.replace("_", " "))
         if self.block.is_open:
-            raise SqlError("25001", f"{mode.replace('_', ' ')} cannot run inside a transaction block")
+            raise errors.SqlError("25001", f"{mode.replace('_', ' ')} cannot run inside a transaction block")
         await self.block.new_tables.give_up_temporary()
         if mode == "DISCARD_TEMP":
             return Result("DISCARD TEMP")
@@ -201,7 +196,7 @@ class Utility:
             prepared.clear()
             return Result("DEALLOCATE ALL")
         if prepared.pop(node.name, None) is None:
-            raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
+            raise errors.SqlError(errors.INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
         return Result("DEALLOCATE")
 
 
@@ -215,7 +210,7 @@ def _listed(node: Node) -> str:
     if node.name.lower() in LISTS_OF_NAMES:
         words = [word if _PLAIN_NAME.fullmatch(word) else '"' + word.replace('"', '""') + '"' for word in words]
     elif len(words) > 1 and node.name.lower() not in LISTS:
-        raise SqlError(INVALID_PARAMETER_VALUE, f"SET {node.name} takes only one argument")
+        raise errors.SqlError(errors.INVALID_PARAMETER_VALUE, f"SET {node.name} takes only one argument")
     return ", ".join(words)
 
 
@@ -224,11 +219,11 @@ def _word(node: Node) -> str:
         text = node.type_cast.arg.a_const.sval.sval
         hours = _HOURS_EAST.fullmatch(text)
         if node.type_cast.type_name.names[-1].string.sval != "interval" or hours is None:
-            raise unsupported("this value in SET")
+            raise errors.unsupported("this value in SET")
         sign, whole, minutes = hours.groups()
         return hours_east((int(whole) + int(minutes or 0) / 60) * (-1 if sign == "-" else 1)).name
     if node.WhichOneof("node") != "a_const":
-        raise unsupported("this value in SET")
+        raise errors.unsupported("this value in SET")
     const = node.a_const
     match const.WhichOneof("val"):
         case "ival":

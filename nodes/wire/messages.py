@@ -5,15 +5,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from expressions.errors import (
-    BAD_CHARACTER,
-    PROTOCOL_VIOLATION,
-    UNDEFINED_COLUMN,
-    UNDEFINED_TABLE,
-    FatalError,
-    SqlError,
-    position_of,
-)
+from expressions import errors
 
 PROTOCOL_3 = 3
 SSL_REQUEST = 80877103
@@ -90,7 +82,7 @@ class Reader:
     def take(self, count: int) -> bytes:
         end = self.offset + count
         if count < 0 or end > len(self.body):
-            raise FatalError(PROTOCOL_VIOLATION, "insufficient data left in message")
+            raise errors.FatalError(errors.PROTOCOL_VIOLATION, "insufficient data left in message")
         taken = self.body[self.offset : end]
         self.offset = end
         return taken
@@ -98,14 +90,14 @@ class Reader:
     def text(self) -> str:
         end = self.body.find(b"\x00", self.offset)
         if end < 0:
-            raise FatalError(PROTOCOL_VIOLATION, "invalid string in message")
+            raise errors.FatalError(errors.PROTOCOL_VIOLATION, "invalid string in message")
         raw = self.body[self.offset : end]
         self.offset = end + 1
         return decode_text(raw)
 
     def end(self) -> None:
         if self.offset != len(self.body):
-            raise FatalError(PROTOCOL_VIOLATION, "invalid message format")
+            raise errors.FatalError(errors.PROTOCOL_VIOLATION, "invalid message format")
 
     def _unpack(self, layout: struct.Struct) -> int:
         value: int = layout.unpack(self.take(layout.size))[0]
@@ -118,9 +110,9 @@ def decode_text(raw: bytes) -> str:
         text = raw.decode()
     except UnicodeDecodeError as error:
         shown = " ".join(f"0x{byte:02x}" for byte in raw[error.start : error.start + 4])
-        raise SqlError(BAD_CHARACTER, f'invalid byte sequence for encoding "UTF8": {shown}') from None
+        raise errors.SqlError(errors.BAD_CHARACTER, f'invalid byte sequence for encoding "UTF8": {shown}') from None
     if "\x00" in text:
-        raise SqlError(BAD_CHARACTER, 'invalid byte sequence for encoding "UTF8": 0x00')
+        raise errors.SqlError(errors.BAD_CHARACTER, 'invalid byte sequence for encoding "UTF8": 0x00')
     return text
 
 
@@ -128,10 +120,12 @@ def check_password_head(head: bytes | bytearray) -> None:
     """Kind and length of what a client sends that has not signed in yet."""
     kind, length = _HEAD.unpack_from(head)
     if kind != b"p":
-        raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {kind.decode('latin-1')!r}")
+        raise errors.FatalError(
+            errors.PROTOCOL_VIOLATION, f"expected a password message, got {kind.decode('latin-1')!r}"
+        )
     if not 4 <= length <= PASSWORD_BYTES_MAX:
         text = f"invalid length {length} of a password message: it has 4 to {PASSWORD_BYTES_MAX} bytes"
-        raise FatalError(PROTOCOL_VIOLATION, text)
+        raise errors.FatalError(errors.PROTOCOL_VIOLATION, text)
 
 
 def read_parse(body: bytes) -> Parse:
@@ -163,14 +157,14 @@ def read_bind(body: bytes) -> Bind:
     except struct.error:
         offset = -1
     if offset != len(body):
-        raise FatalError(PROTOCOL_VIOLATION, "invalid message format")
+        raise errors.FatalError(errors.PROTOCOL_VIOLATION, "invalid message format")
     return Bind(portal, statement, formats, tuple(values), result_formats)
 
 
 def _name(body: bytes, offset: int) -> tuple[str, int]:
     end = body.find(b"\x00", offset)
     if end < 0:
-        raise FatalError(PROTOCOL_VIOLATION, "invalid string in message")
+        raise errors.FatalError(errors.PROTOCOL_VIOLATION, "invalid string in message")
     return decode_text(body[offset:end]) if end > offset else "", end + 1
 
 
@@ -179,7 +173,7 @@ def _shorts(body: bytes, offset: int) -> tuple[tuple[int, ...], int]:
         count = _COUNT.unpack_from(body, offset)[0]
         return struct.unpack_from(f"!{count}h", body, offset + 2), offset + 2 + 2 * count
     except struct.error:
-        raise FatalError(PROTOCOL_VIOLATION, "insufficient data left in message") from None
+        raise errors.FatalError(errors.PROTOCOL_VIOLATION, "insufficient data left in message") from None
 
 
 def read_execute(body: bytes) -> tuple[str, int]:
@@ -196,7 +190,7 @@ def read_target(body: bytes) -> tuple[str, str]:
     kind, name = reader.take(1), reader.text()
     reader.end()
     if kind not in (b"S", b"P"):
-        raise FatalError(PROTOCOL_VIOLATION, f"invalid subtype {kind[0]} of a DESCRIBE or CLOSE message")
+        raise errors.FatalError(errors.PROTOCOL_VIOLATION, f"invalid subtype {kind[0]} of a DESCRIBE or CLOSE message")
     return kind.decode(), name
 
 
@@ -290,20 +284,20 @@ def copy_data(data: bytes | memoryview) -> bytes:
     return b"".join((_HEAD.pack(b"d", len(data) + 4), data))
 
 
-def error_response(error: SqlError, sql: str = "") -> bytes:
+def error_response(error: errors.SqlError, sql: str = "") -> bytes:
     return message(b"E", _fields(error, sql))
 
 
 def notice_response(
     text: str, *, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
 ) -> bytes:
-    return message(b"N", _fields(SqlError(sqlstate, text, severity=severity, detail=detail), ""))
+    return message(b"N", _fields(errors.SqlError(sqlstate, text, severity=severity, detail=detail), ""))
 
 
-def _fields(error: SqlError, sql: str) -> bytes:
-    position = position_of(sql, error.offset)
+def _fields(error: errors.SqlError, sql: str) -> bytes:
+    position = errors.position_of(sql, error.offset)
     schema, table, column = ("public" if error.table else None), error.table, error.column
-    if error.sqlstate in (UNDEFINED_TABLE, UNDEFINED_COLUMN):  # what is not there has no field
+    if error.sqlstate in (errors.UNDEFINED_TABLE, errors.UNDEFINED_COLUMN):  # what is not there has no field
         schema = table = column = None
     pairs: Iterable[tuple[bytes, str | None]] = (
         (b"S", error.severity),

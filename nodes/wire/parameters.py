@@ -16,17 +16,8 @@ from catalog.values.errors import BadValue, DatetimeOutOfRange, Malformed
 from catalog.values.intervals import Interval, checked
 from catalog.values.times import of_micros
 from catalog.values.types import SqlType, parse_text
-from expressions import sqltypes
+from expressions import errors, sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import (
-    DATATYPE_MISMATCH,
-    DATETIME_OUT_OF_RANGE,
-    INVALID_BINARY,
-    PROGRAM_LIMIT,
-    PROTOCOL_VIOLATION,
-    SqlError,
-    unsupported,
-)
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, too_many_elements
 from expressions.typed import PyValue, parse_value
 from nodes.wire.messages import decode_text
@@ -58,13 +49,13 @@ def values_of(
         if value is None:
             found.append(None)
         elif len(value) > VALUE_BYTES_MAX:
-            raise SqlError(PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
+            raise errors.SqlError(errors.PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
         elif not formats or formats[number - 1] == 0:
             found.append(parse_value(sqltypes.parameter_type(oid), decode_text(value), -1, style, now))
         elif formats[number - 1] == 1:
             found.append(_from_binary(oid, value, number))
         else:
-            raise SqlError("22023", f"unsupported format code: {formats[number - 1]}")
+            raise errors.SqlError("22023", f"unsupported format code: {formats[number - 1]}")
         if isinstance(found[-1], tuple):
             elements += len(found[-1])
             if elements > ELEMENTS_MAX:
@@ -81,7 +72,7 @@ def array_bytes(oids: Sequence[int], values: Sequence[bytes | None]) -> int:
 
 def _refuse_shorter(data: bytes, size: int) -> None:
     if len(data) < size:
-        raise SqlError(PROTOCOL_VIOLATION, "insufficient data left in message")
+        raise errors.SqlError(errors.PROTOCOL_VIOLATION, "insufficient data left in message")
 
 
 def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
@@ -139,7 +130,7 @@ def _json(data: bytes) -> PyValue:
 def _jsonb(data: bytes) -> PyValue:
     if data[:1] != b"\x01":
         version = data[0] if data else 0
-        raise SqlError(INVALID_BINARY, f"unsupported jsonb version number {version}")
+        raise errors.SqlError(errors.INVALID_BINARY, f"unsupported jsonb version number {version}")
     return parse_text(SqlType.JSONB, decode_text(data[1:]))
 
 
@@ -184,16 +175,16 @@ def _array_of(element: int) -> Callable[[bytes], Any]:
             raise ValueError(data)
         if oid != element:
             message = f"binary data has array element type {oid} instead of expected {element}"
-            raise SqlError(DATATYPE_MISMATCH, message)
+            raise errors.SqlError(errors.DATATYPE_MISMATCH, message)
         if not dimensions:
             return _elements(data, 0, read, ARRAY_HEAD.size)
         if dimensions > 1:
-            raise unsupported(OF_ARRAYS, hint=OF_ONE_DIMENSION)
+            raise errors.unsupported(OF_ARRAYS, hint=OF_ONE_DIMENSION)
         count, first = _beginning(ARRAY_DIMENSION, data, ARRAY_HEAD.size)
         if count > ELEMENTS_MAX:
             raise too_many_elements()
         if count and first != 1:
-            raise unsupported("an array whose elements do not count from 1")
+            raise errors.unsupported("an array whose elements do not count from 1")
         return _elements(data, count, read, ARRAY_HEAD.size + ARRAY_DIMENSION.size)
 
     return array
@@ -223,9 +214,11 @@ def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
     try:
         return read(data)
     except BadValue as bad:
-        raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
+        raise errors.SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
     except OverflowError:
         of = sqltypes.parameter_type(oid)
-        raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
+        raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
     except (struct.error, KeyError, ValueError):
-        raise SqlError(INVALID_BINARY, f"incorrect binary data format in bind parameter {number}") from None
+        raise errors.SqlError(
+            errors.INVALID_BINARY, f"incorrect binary data format in bind parameter {number}"
+        ) from None

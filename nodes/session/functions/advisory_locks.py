@@ -13,18 +13,9 @@ from typing import NamedTuple
 
 from expressions.errors import CONNECTION_FAILURE, FatalError, SqlError
 from nodes.clients.connection import Client
-from nodes.store.pipeline import (
-    CancelledAtCommit,
-    Command,
-    StoreConnection,
-    StoreConnectionLost,
-    StoreError,
-    StorePool,
-    finished,
-    int8,
-)
+from nodes.store import pipeline
 
-UNLOCK_ALL = Command("SELECT pg_advisory_unlock_all()")
+UNLOCK_ALL = pipeline.Command("SELECT pg_advisory_unlock_all()")
 WAIT_IN_BLOCK_MS = 10_000
 """Of a transaction that has used a table: who waits for its rows, or, with a schema change, for its version of the
 table, is not seen by the store that looks for a deadlock among these locks."""
@@ -38,9 +29,9 @@ class Lock(NamedTuple):
     def mode(self) -> str:
         return "ShareLock" if self.is_shared else "ExclusiveLock"
 
-    def command(self, verb: str) -> Command:
+    def command(self, verb: str) -> pipeline.Command:
         name = {"lock": "pg_advisory_lock", "try": "pg_try_advisory_lock", "unlock": "pg_advisory_unlock"}[verb]
-        return Command(f"SELECT {name}{'_shared' if self.is_shared else ''}(%b)", (int8(self.key),))
+        return pipeline.Command(f"SELECT {name}{'_shared' if self.is_shared else ''}(%b)", (pipeline.int8(self.key),))
 
 
 def key_of(values: list[int]) -> int:
@@ -52,10 +43,10 @@ def key_of(values: list[int]) -> int:
 
 @dataclass(eq=False)
 class AdvisoryLocks:
-    pool: StorePool
+    pool: pipeline.StorePool
     client: Client
     user: str = ""
-    connection: StoreConnection | None = None
+    connection: pipeline.StoreConnection | None = None
     _held: dict[Lock, int] = field(default_factory=dict)
     """How often the session holds each."""
     _of_transaction: list[tuple[int, Lock]] = field(default_factory=list)
@@ -76,18 +67,18 @@ class AdvisoryLocks:
         if self.connection is None:
             try:
                 self.connection = await self.pool.take(self.user)
-            except StoreConnectionLost as lost:
+            except pipeline.StoreConnectionLost as lost:
                 raise SqlError(CONNECTION_FAILURE, lost.message) from lost
-        limit = Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
+        limit = pipeline.Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
         try:
             _, result = await self.connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
-        except CancelledAtCommit as cancelled:
+        except pipeline.CancelledAtCommit as cancelled:
             has_it = cancelled.error is None and (not tries or cancelled.results[1].get_value(0, 0) == b"\1")
             await self._free([lock] if has_it else [])
             raise cancelled.cancel from None
-        except StoreConnectionLost as lost:
+        except pipeline.StoreConnectionLost as lost:
             raise self._lost() from lost
-        except StoreError as error:
+        except pipeline.StoreError as error:
             await self._free([])
             raise SqlError(error.sqlstate, error.message, detail=error.detail or None) from error
         if tries and result.get_value(0, 0) != b"\1":
@@ -126,7 +117,7 @@ class AdvisoryLocks:
     async def _free(self, locks: Sequence[Lock]) -> None:
         """Gives these back at the store, whose session is left when none remains. A cancel comes too late for it: the
         store would keep what this node forgot, and a COMMIT before it is done."""
-        await finished(self._unlock(locks))
+        await pipeline.finished(self._unlock(locks))
 
     async def _unlock(self, locks: Sequence[Lock]) -> None:
         connection, is_free = self.connection, not self._held and not self._of_transaction
@@ -135,7 +126,7 @@ class AdvisoryLocks:
         if locks and not connection.is_lost:
             try:
                 await connection.run([UNLOCK_ALL] if is_free else [lock.command("unlock") for lock in locks])
-            except StoreError as error:  # the next statement reports it, if locks are lost by that
+            except pipeline.StoreError as error:  # the next statement reports it, if locks are lost by that
                 await connection.close(error.message)
         if is_free:
             self.connection = None

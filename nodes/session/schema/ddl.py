@@ -23,17 +23,8 @@ from nodes.clients.connection import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.session.schema import without_effect
 from nodes.session.schema.view_statements import ViewStatements, is_about_view
-from nodes.session.schema.without_effect import (
-    SCHEMAS,
-    absent_of,
-    is_forgiving,
-    may_name_sequence,
-    names_view,
-    notice_of,
-    table_of,
-    undefined,
-)
 from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
 from nodes.sql.statements import Statement, ddl_error, is_copying, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
@@ -64,10 +55,10 @@ class SchemaStatements:
         """Submit and follow, one change for each table that a DROP names. Raises the error that one ended with."""
         if is_about_view(statement):
             return await self.views.change(statement)
-        notice = notice_of(statement)
+        notice = without_effect.notice_of(statement)
         if notice is not None:
             return await self._without_effect(statement, notice)
-        absent = absent_of(statement)
+        absent = without_effect.absent_of(statement)
         if absent is not None and not await self._are_there(absent[1]):
             for name in absent[1]:
                 self.client.notice(f'{absent[0]} "{name}" does not exist, skipping')
@@ -84,10 +75,10 @@ class SchemaStatements:
         return Result(tag_of(statement))
 
     async def _without_effect(self, statement: Statement, notice: str) -> Result:
-        table = table_of(statement)
+        table = without_effect.table_of(statement)
         if table is not None and not await self._is_there(statement, table):
-            if not is_forgiving(statement):
-                raise undefined(table)
+            if not without_effect.is_forgiving(statement):
+                raise without_effect.undefined(table)
             notice = f'relation "{table}" does not exist, skipping'
         self.client.notice(notice)
         return Result(tag_of(statement))
@@ -95,12 +86,12 @@ class SchemaStatements:
     async def _is_there(self, statement: Statement, name: str) -> bool:
         """True if a table or a view has the name, or a sequence may. Raises 42809 for a table where a view is meant."""
         if await self.block.has_table(name):
-            if names_view(statement):
+            if without_effect.names_view(statement):
                 raise errors.SqlError(errors.WRONG_OBJECT_TYPE, f'"{name}" is not a view')
             return True
         if self.block.env.directory.may_be_view(name):  # it was just looked up
             return True
-        return may_name_sequence(statement) and await self._is_sequence(name)
+        return without_effect.may_name_sequence(statement) and await self._is_sequence(name)
 
     async def _is_sequence(self, name: str) -> bool:
         """True for the name of a column's own sequence: a dump gives it to the column only afterwards."""
@@ -109,7 +100,7 @@ class SchemaStatements:
 
     async def _are_there(self, names: Iterable[str]) -> bool:
         for name in names:
-            if name in SCHEMAS or await self.block.has_table(name):
+            if name in without_effect.SCHEMAS or await self.block.has_table(name):
                 return True
         return False
 

@@ -11,16 +11,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition
-from expressions import grammar
-from expressions.errors import (
-    FEATURE_NOT_SUPPORTED,
-    OBJECT_IN_USE,
-    PROGRAM_LIMIT,
-    READ_ONLY_TRANSACTION,
-    UNDEFINED_SCHEMA,
-    SqlError,
-    unsupported,
-)
+from expressions import errors, grammar
 from nodes.catalog_queries.asks import asked_of
 from nodes.clients.connection import Client
 from nodes.session.block import Block
@@ -65,7 +56,7 @@ class ViewStatements:
         elif self.block.transaction is not None:
             if self.block.transaction.has_written:
                 message = f"{tag_of(statement)} must wait for this session's own transaction: send it by itself"
-                raise SqlError(OBJECT_IN_USE, message)
+                raise errors.SqlError(errors.OBJECT_IN_USE, message)
             await self.block.end_implicit()
         if kind == "ViewStmt":
             from changes.submission.stored_views import create
@@ -86,13 +77,13 @@ class ViewStatements:
         """Raises 0A000 unless what stands before the statement may be committed first."""
         block = self.block
         if block.variables.is_read_only:
-            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
+            raise errors.SqlError(errors.READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
         message = f"{tag} inside a transaction is not supported"
         if not block.variables.commits_before_ddl:
-            raise SqlError(FEATURE_NOT_SUPPORTED, message, hint=COMMIT_FIRST_HINT)
+            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, hint=COMMIT_FIRST_HINT)
         if block.current().savepoints:
             hint = "release the savepoint first: what stands before the statement has to be committed"
-            raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
+            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
         await block.commit_so_far()
         self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
 
@@ -108,7 +99,7 @@ class ViewStatements:
         private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
         if private & query.tables:
             name = min(private & query.tables)
-            raise unsupported("a view of a temporary table", hint=f"{name} is this session's own")
+            raise errors.unsupported("a view of a temporary table", hint=f"{name} is this session's own")
         names, style = [item.string.sval for item in node.aliases], self.planned.variables.style
         text = _text_of(_named(select, names))
 
@@ -164,16 +155,16 @@ def _refuse_clauses(node: Node) -> None:
     }
     for clause, is_there in clauses.items():
         if is_there:
-            raise unsupported(clause, node.view.location)
+            raise errors.unsupported(clause, node.view.location)
     _check_schema(node.view.schemaname)
     if len(node.view.relname.encode()) > 63:
-        raise SqlError(PROGRAM_LIMIT, "the name is too long: at most 63 bytes", node.view.location)
+        raise errors.SqlError(errors.PROGRAM_LIMIT, "the name is too long: at most 63 bytes", node.view.location)
 
 
 def _check_schema(schema: str) -> None:
     if schema not in SCHEMAS:
-        raise SqlError(
-            UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', hint="All views are in the schema public."
+        raise errors.SqlError(
+            errors.UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', hint="All views are in the schema public."
         )
 
 
@@ -205,6 +196,6 @@ def _text_of(select: Node) -> str:
     tree.stmts[0].stmt.select_stmt.CopyFrom(select)
     text = str(postgast.deparse(tree))
     if len(text.encode()) > QUERY_BYTES_MAX:
-        raise SqlError(PROGRAM_LIMIT, f"the query of a view has at most {QUERY_BYTES_MAX} bytes")
+        raise errors.SqlError(errors.PROGRAM_LIMIT, f"the query of a view has at most {QUERY_BYTES_MAX} bytes")
     parse(text)
     return text
