@@ -4,7 +4,7 @@ transaction or savepoint, SET LOCAL ends with it. Names of two parts (`my.user_i
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
 from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import ACTIVE_TRANSACTION, INVALID_NAME, PROGRAM_LIMIT, SqlError
@@ -48,17 +48,9 @@ ENTRY_CHARS = 64
 """What the entry of a value takes, as so many characters."""
 _CUSTOM = re.compile(r"[A-Za-z_\x80-\U0010ffff][\w$]*(\.[A-Za-z_\x80-\U0010ffff][\w$]*)+")
 
+OWN = Setting("", "user", "string", "", "", "", "", (), "")
+"""What is known of a name of a session's own."""
 Values = Mapping[str, str]
-
-
-class SettingRow(NamedTuple):
-    """A setting as pg_settings has it: `value`, and `initial`, which RESET gives, are numbers in its own unit."""
-
-    name: str
-    value: str
-    initial: str
-    source: str
-    known: Setting | None
 
 
 @dataclass(eq=False, slots=True)
@@ -126,14 +118,13 @@ class Variables:
     def get(self, name: str) -> str:
         """The answer to SHOW. Raises 42704 for an unknown setting."""
         known = self.canonical(name)
-        setting = KNOWN.get(known.lower())
-        return self._value(known) if setting is None else kinds.shown(setting, self._value(known))
+        return kinds.shown(KNOWN.get(known.lower(), OWN), self._value(known))
 
     def would_show(self, name: str, value: str | None) -> str:
         """The answer to SHOW after `set`, or after `reset` without a value. Raises what these raise."""
-        known, setting = self._settable(name, is_reset=value is None), KNOWN.get(name.lower())
+        known = self._settable(name, is_reset=value is None)
         base = self._initial(known) if value is None else self._accepted(known, value)
-        return base if setting is None else kinds.shown(setting, base)
+        return kinds.shown(KNOWN.get(name.lower(), OWN), base)
 
     def canonical(self, name: str) -> str:
         small = name.lower()
@@ -167,13 +158,18 @@ class Variables:
 
     def all(self) -> Iterator[tuple[str, str, str]]:
         for name in self._listed():
-            setting = KNOWN.get(name.lower())
-            yield name, self.get(name), "" if setting is None else setting.description
+            yield name, self.get(name), KNOWN.get(name.lower(), OWN).description
 
-    def rows(self) -> Iterator[SettingRow]:
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of pg_settings: numbers are in a setting's own unit."""
         for name in self._listed():
-            value, initial, known = self._value(name), self._initial(name), KNOWN.get(name.lower())
-            yield SettingRow(name, value, initial, self._source(name, value, initial), known)
+            value, initial, known = self._value(name), self._initial(name), KNOWN.get(name.lower(), OWN)
+            row: dict[str, Any] = dict.fromkeys(("category", "extra_desc", "sourcefile", "sourceline"))
+            row |= {"name": name, "setting": value, "reset_val": initial, "source": self._source(name, value, initial)}
+            row |= {"context": known.context, "vartype": known.kind, "unit": known.unit or None}
+            row |= {"short_desc": known.description, "boot_val": None if known is OWN else known.default}
+            row |= {"min_val": known.low or None, "max_val": known.high or None, "pending_restart": False}
+            yield row | {"enumvals": list(known.values) or None}
 
     def shown(self) -> Iterator[tuple[str, str]]:
         for name in (*self._listed(), *HIDDEN):
@@ -203,10 +199,7 @@ class Variables:
             values = self._values if self._before is None else self._before
             return values.get(READ_ONLY_AT_FIRST) or self._initial(READ_ONLY_AT_FIRST)
         found = self.initial.get(known)
-        if found is not None:
-            return found
-        setting = KNOWN.get(known.lower())
-        return "" if setting is None else setting.default
+        return KNOWN.get(known.lower(), OWN).default if found is None else found
 
     # -- what may be set ----------------------------------------------------------------------------------------
 
@@ -246,9 +239,7 @@ class Variables:
         others = sum(len(v) for name, v in {**self.initial, **self._values}.items() if name != known)
         if others + len(text) > CHARS_MAX:
             raise SqlError(PROGRAM_LIMIT, f"the settings of a session have at most {CHARS_MAX} characters")
-        setting = KNOWN.get(known.lower())
-        if setting is None:
-            return text
+        setting = KNOWN.get(known.lower(), OWN)
         check, value = CHECKS.get(setting.name), kinds.value_of(setting, text)
         return value if check is None else check(setting, value, self._value(known))
 

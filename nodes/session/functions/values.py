@@ -44,18 +44,4 @@ class SessionValues:
         return self._variables.get(name)
 
     def rows_of(self, relation: str) -> list[dict[str, Any]] | None:
-        statements = self._client.statements
-        match relation:
-            case of_session.CURSORS:
-                return of_session.cursor_rows(statements.cursors.values())
-            case of_session.PREPARED:
-                return of_session.prepared_rows(statements.prepared.items())
-            case of_session.SETTINGS:
-                return of_session.setting_rows(self._variables.rows())
-            case of_session.ACTIVITY:
-                return of_session.activity_rows(self._client.connections(), self._client.pid)
-            case of_session.ENCRYPTED:
-                return of_session.encrypted_rows(self._client.connections())
-            case of_session.KERBEROS:
-                return of_session.kerberos_rows(self._client.connections())
-        return None
+        return of_session.rows_of(relation, self._variables, self._client)
