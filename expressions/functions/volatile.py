@@ -10,16 +10,7 @@ from catalog import clock
 from expressions.typed import Call, Expr, PyValue, walk
 
 VOLATILE = frozenset(
-    {
-        "random",
-        "gen_random_uuid",
-        "uuidv4",
-        "uuidv7",
-        "clock_timestamp",
-        "set_config",
-        "array_shuffle",
-        "array_sample",
-    }
+    {"random", "gen_random_uuid", "uuidv4", "uuidv7", "clock_timestamp", "set_config", "array_shuffle", "array_sample"}
 )
 
 _OUT_OF_NOTHING: dict[str, Callable[[], PyValue]] = {

@@ -23,43 +23,24 @@ Conditions = Sequence[tuple[str, str, Value | Sequence[Value]]]
 """(comparison, column, value), or (comparison, index, values); all must hold."""
 
 
-class RowOptions(TypedDict, total=False):
+class LenOptions(TypedDict, total=False):
     timeout: float
+
+
+class CountOptions(LenOptions, total=False):
     bucket_id: int
+    add_space_schema_hash: bool
+    force_map_call: bool
+
+
+class FewOptions(LenOptions, total=False):
     fields: Sequence[str]
     add_space_schema_hash: bool
-    noreturn: bool
     fetch_latest_metadata: bool
 
 
-class TupleOptions(RowOptions, total=False):
-    """Options of operations on one row that is a tuple. `version` is the one that the tuple was built for."""
-
-    version: int
-
-
-class ManyOptions(TypedDict, total=False):
-    timeout: float
-    fields: Sequence[str]
-    add_space_schema_hash: bool
-    noreturn: bool
-    fetch_latest_metadata: bool
-    stop_on_error: bool
-    rollback_on_error: bool
-
-
-class TuplesOptions(ManyOptions, total=False):
-    """Options of operations on many rows that are tuples."""
-
-    version: int
-
-
-class GetOptions(TypedDict, total=False):
-    timeout: float
+class GetOptions(FewOptions, total=False):
     bucket_id: int
-    fields: Sequence[str]
-    add_space_schema_hash: bool
-    fetch_latest_metadata: bool
 
 
 class SelectOptions(GetOptions, total=False):
@@ -69,22 +50,26 @@ class SelectOptions(GetOptions, total=False):
     force_map_call: bool
 
 
-class CountOptions(TypedDict, total=False):
-    timeout: float
-    bucket_id: int
-    add_space_schema_hash: bool
-    force_map_call: bool
+class RowOptions(GetOptions, total=False):
+    noreturn: bool
 
 
-class LenOptions(TypedDict, total=False):
-    timeout: float
+class TupleOptions(RowOptions, total=False):
+    """Options of operations on one row that is a tuple. `version` is the one that the tuple was built for."""
+
+    version: int
 
 
-class FewOptions(TypedDict, total=False):
-    timeout: float
-    fields: Sequence[str]
-    add_space_schema_hash: bool
-    fetch_latest_metadata: bool
+class ManyOptions(FewOptions, total=False):
+    noreturn: bool
+    stop_on_error: bool
+    rollback_on_error: bool
+
+
+class TuplesOptions(ManyOptions, total=False):
+    """Options of operations on many rows that are tuples."""
+
+    version: int
 
 
 @dataclass(frozen=True)

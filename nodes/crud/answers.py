@@ -2,7 +2,6 @@
 with. Booleans and finite numbers are JSON's own, every other value is a text in PostgreSQL's form."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
@@ -30,40 +29,24 @@ def oids_of(shown: Sequence[Column]) -> list[int]:
     return [OF_SQL_TYPE[column.type].oid for column in shown]
 
 
-def value_json(oid: int, value: bytes | None) -> str:
-    return "null" if value is None else way_of(oid)(value)
-
-
 def way_of(oid: int) -> Way:
     """The way from PostgreSQL's text form of a value of this type, which is not NULL, to JSON."""
     if oid in NUMBERS:
         return bytes.decode
     if oid == BOOL.oid:
-        return _boolean
-    if oid == NUMERIC.oid:
-        return _numeric
-    return _floating if oid in POINTED else _text
-
-
-def _boolean(value: bytes) -> str:
-    return "true" if value == b"t" else "false"
-
-
-def _numeric(value: bytes) -> str:
-    """NaN and Infinity are no numbers of JSON."""
-    return value.decode() if value[-1:].isdigit() else _text(value)
-
-
-def _floating(value: bytes) -> str:
-    return value.decode() if math.isfinite(float(value)) else _text(value)
-
-
-def _text(value: bytes) -> str:
-    return encode_basestring(value.decode())
+        return lambda value: "true" if value == b"t" else "false"
+    if oid in POINTED:  # NaN and Infinity are no numbers of JSON
+        return lambda value: value.decode() if value[-1:].isdigit() else encode_basestring(value.decode())
+    return lambda value: encode_basestring(value.decode())
 
 
 def row_json(oids: Sequence[int], row: Row) -> str:
-    return f"[{', '.join(value_json(oid, value) for oid, value in zip(oids, row, strict=True))}]"
+    return _row_json(map(way_of, oids), row)
+
+
+def _row_json(ways: Iterable[Way], row: Row) -> str:
+    values = zip(ways, row, strict=True)
+    return f"[{', '.join(['null' if value is None else way(value) for way, value in values])}]"
 
 
 class AnswerColumns:
@@ -77,12 +60,8 @@ class AnswerColumns:
         self._ways = [way_of(oid) for oid in oids_of(columns)]
 
     def result(self, rows: Iterable[Row] | None) -> str:
-        listed = "null" if rows is None else f"[{', '.join(map(self._row, rows))}]"
+        listed = "null" if rows is None else f"[{', '.join([_row_json(self._ways, row) for row in rows])}]"
         return f"{self._head}{listed}}}"
-
-    def _row(self, row: Row) -> str:
-        values = zip(self._ways, row, strict=True)
-        return f"[{', '.join(['null' if value is None else way(value) for way, value in values])}]"
 
 
 @dataclass(eq=False)
