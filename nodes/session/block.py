@@ -181,32 +181,34 @@ class Block:
     async def savepoint(self, word: str, name: str) -> str:
         if not self.is_explicit:
             raise errors.SqlError(errors.NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
-        try:
-            return await self._savepoint(word, name)
-        except Retry as retry:  # each of them enters what was only described so far, or again
-            raise await self.refused(retry) from retry
-
-    async def _savepoint(self, word: str, name: str) -> str:
-        if word == "ROLLBACK TO":
-            if self.transaction is None:
-                raise errors.SqlError(errors.INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
-            number = await self.transaction.rollback_to(name)
-            await self.new_tables.return_to(number, self.transaction)
-            self.variables.return_to(number)
-            self.client.statements.close_portals(since=number)
-            self.listening.return_to(number)
-            await self.locks.end_transaction(since=number)
-            self.is_failed = False
-            return "ROLLBACK"
-        if word == "SAVEPOINT":
-            await self.current().savepoint(name)
-            self.variables.mark(self.savepoints_set)
-            self.new_tables.mark(self.savepoints_set)
-        else:
-            number = await self.current().release(name)
-            self.variables.release(number)
-            self.new_tables.release(number)
+        async with self.refusing():  # each of them enters what was only described so far, or again
+            if word == "ROLLBACK TO":
+                await self._return_to(name)
+                return "ROLLBACK"
+            if word == "SAVEPOINT":
+                await self.current().savepoint(name)
+                self.variables.mark(self.savepoints_set)
+                self.new_tables.mark(self.savepoints_set)
+            else:
+                number = await self.current().release(name)
+                self.variables.release(number)
+                self.new_tables.release(number)
         return word
+
+    async def _return_to(self, name: str) -> None:
+        if self.transaction is None:
+            raise errors.SqlError(errors.INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
+        number = await self.transaction.rollback_to(name)
+        await self.new_tables.return_to(number, self.transaction)
+        self.variables.return_to(number)
+        self.client.statements.close_portals(since=number)
+        self.listening.return_to(number)
+        await self.locks.end_transaction(since=number)
+        self.is_failed = False
+
+    def refusing(self) -> "Refusing":
+        """While inside, what cannot be tried again here becomes the client's error."""
+        return Refusing(self)
 
     async def refused(self, retry: Retry) -> errors.SqlError:
         """The error that a client gets where the node cannot try again; the version that was refused is loaded anew."""
@@ -223,12 +225,9 @@ class Block:
             return
         self.is_failed = True
         can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, errors.FatalError)
-        if not can_return or self._is_lost():
-            await self._roll_back()
-
-    def _is_lost(self) -> bool:
         connection = None if self.transaction is None else self.transaction.connection
-        return connection is None or connection.is_lost
+        if not can_return or connection is None or connection.is_lost:
+            await self._roll_back()
 
     async def end(self) -> None:
         """Roll back what was not committed; what comes next is outside of any block."""
@@ -267,10 +266,9 @@ class Block:
 
     async def _stream(self, transaction: Transaction, batches: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
         try:
-            async for batch in batches:
-                yield batch
-        except Retry as retry:
-            raise await self.refused(retry) from retry
+            async with self.refusing():
+                async for batch in batches:
+                    yield batch
         finally:
             await self._end_stream(transaction)
 
@@ -292,3 +290,18 @@ class Block:
 def for_client(retry: Retry) -> errors.SqlError:
     """The error a client gets: 40001 or 40P01, whatever the store's code was."""
     return errors.SqlError(retry.sqlstate, retry.message, hint=retry.hint)
+
+
+class Refusing:
+    """A class, since `contextlib` would cost five times as much in each statement of a block."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Retry):
+            raise await self.block.refused(error) from error

@@ -20,7 +20,6 @@ from nodes.session.planned import PlannedStatements
 from nodes.session.store_cursors import StoreCursor
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import Statement
-from nodes.store.refusals import Retry
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 
@@ -95,10 +94,8 @@ class Cursors:
         cursor = self.find(node.portalname)
         direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)
         if node.ismove:
-            try:
+            async with self.block.refusing():
                 return Result(f"MOVE {await cursor.move(direction, count)}")
-            except Retry as retry:
-                raise await self.block.refused(retry) from retry
         batches = self._fetched(cursor, direction, count, formats)
         gathered: list[Row] = []
         size, more = 0, True
@@ -117,11 +114,9 @@ class Cursors:
     async def _fetched(
         self, cursor: Cursor, direction: Direction, count: int, formats: tuple[int, ...]
     ) -> AsyncIterator[list[Row]]:
-        try:
+        async with self.block.refusing():
             async for rows in cursor.fetch(direction, count, formats):
                 yield rows
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
 
     def fields(self, node: Node) -> tuple[Field, ...] | None:
         """The columns of a FETCH; None for MOVE, and for a cursor that is not there yet."""

@@ -43,7 +43,7 @@ from nodes.sql.statements import Node, Statement, relations_in
 from nodes.sql.writes.questions import Described, Undescribed
 from nodes.sql.writes.source_text import Reading
 from nodes.store.name_resolution import NamedRelations, Names
-from nodes.store.refusals import Retry, checked
+from nodes.store.refusals import checked
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
 from nodes.wire.oids import view_number
@@ -102,15 +102,12 @@ class PlannedStatements:
         transaction = self.block.current()
         if portal.statement.kind not in READS:
             transaction.will_write()
-        try:
-            async with checked(transaction):
-                one = await self._placed(await self._plan(transaction, portal), alone=False)
-                is_of_no_table = one.place is not None and not one.place.uses
-                if is_of_no_table and transaction.connection is None and not portal.is_limited:
-                    return await self._performed_beside(one)
-                return await self._performed(one, commit=False)
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
+        async with self.block.refusing(), checked(transaction):
+            one = await self._placed(await self._plan(transaction, portal), alone=False)
+            is_of_no_table = one.place is not None and not one.place.uses
+            if is_of_no_table and transaction.connection is None and not portal.is_limited:
+                return await self._performed_beside(one)
+            return await self._performed(one, commit=False)
 
     async def _alone(self, portal: Portal) -> Result:
         in_one_batch = True
@@ -144,15 +141,13 @@ class PlannedStatements:
             return False
         transaction = self.block.current()
         try:
-            async with checked(transaction):
+            async with self.block.refusing(), checked(transaction):
                 one = await self._plan(transaction, portal)
                 place, settings = await self._in_place(one), self.users_settings()
                 await Read(self.env, transaction, portal, place, one.context, settings).declare(name, words)
                 return True
         except ForShadow:
             return False
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
 
     async def _placed(self, one: Planned, *, alone: bool) -> Planned:
         """With the query for PostgreSQL, unless it writes, or is of a row that the node reads itself."""
@@ -271,10 +266,8 @@ class PlannedStatements:
 
         if self.block.transaction is None:
             return await tried(self.env, self.block, once, is_read_only=True)
-        try:
+        async with self.block.refusing():
             return await once(self.block.transaction, False)
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
 
     async def columns(
         self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
@@ -337,45 +330,37 @@ class PlannedStatements:
         transaction = self.block.current()
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.values))
         try:
-            async with checked(transaction):
+            async with self.block.refusing(), checked(transaction):
                 named = await self.named(transaction, portal.statement, fresh=False)
                 return await self.columns(transaction, portal.statement, named, parameters)
         except ForShadow:
-            raise unsupported(
-                "reading pg_catalog in a statement that writes", hint="read it first, by itself"
-            ) from None
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
+            what, hint = "reading pg_catalog in a statement that writes", "read it first, by itself"
+            raise unsupported(what, hint=hint) from None
 
     async def truncate(self, portal: Portal) -> Result:
         """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""
         if portal.statement.node.restart_seqs:
             self.client.notice("the numbers of identity columns go on: setval has them begin elsewhere")
         if self.block.is_open:
-            await self._truncate_within(portal)
-            return Result("TRUNCATE TABLE", has_written=True)
-        emptying = Emptying()
-        while await tried(self.env, self.block, partial(self._truncate_some, portal, emptying)):
-            pass
-        return Result("TRUNCATE TABLE")
-
-    async def _truncate_within(self, portal: Portal) -> None:
-        transaction = self.block.current()
-        transaction.will_write()
-        try:
-            async with checked(transaction):
+            transaction = self.block.current()
+            transaction.will_write()
+            async with self.block.refusing(), checked(transaction):
                 plan = (await self._plan(transaction, portal)).plan
                 assert isinstance(plan, TruncatePlan)
                 await truncate_within(self.env, transaction, plan)
-        except Retry as retry:
-            raise await self.block.refused(retry) from retry
+            return Result("TRUNCATE TABLE", has_written=True)
+        emptying = Emptying()
 
-    async def _truncate_some(self, portal: Portal, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
-        """One bounded transaction of a TRUNCATE; False when it was the last one."""
-        async with checked(transaction):
-            plan = (await self._plan(transaction, portal, fresh=fresh)).plan
-            assert isinstance(plan, TruncatePlan)
-            return await emptying.some(self.env, transaction, plan)
+        async def some(transaction: Transaction, fresh: bool) -> bool:
+            """One bounded transaction; False when it was the last one."""
+            async with checked(transaction):
+                plan = (await self._plan(transaction, portal, fresh=fresh)).plan
+                assert isinstance(plan, TruncatePlan)
+                return await emptying.some(self.env, transaction, plan)
+
+        while await tried(self.env, self.block, some):
+            pass
+        return Result("TRUNCATE TABLE")
 
     async def explain(self, options: Sequence[Node], portal: Portal) -> Result:
         async def once(transaction: Transaction, fresh: bool) -> Result:

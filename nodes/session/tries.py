@@ -98,10 +98,8 @@ async def sent(block: Block, commands: Sequence[Command], *, alone: bool) -> lis
         return await tried(block.env, block, lambda transaction, _: transaction.run(commands, commit=True))
     transaction = block.current()
     transaction.note_written()
-    try:
+    async with block.refusing():
         return await transaction.run(commands)
-    except Retry as retry:
-        raise await block.refused(retry) from retry
 
 
 async def pause(attempt: int) -> None:

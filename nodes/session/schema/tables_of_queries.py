@@ -8,7 +8,6 @@ from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import TableOfQuery
-from nodes.store.refusals import Retry
 from nodes.wire.results import Result
 
 
@@ -27,9 +26,8 @@ class TablesOfQueries:
         columns = await self.planned.columns_in_block(portal.about(made.query))
         [create] = parse(made.create(columns))
         try:
-            existing = await block.new_tables.change(create, transaction)
-        except Retry as retry:
-            raise await block.refused(retry) from retry
+            async with block.refusing():
+                existing = await block.new_tables.change(create, transaction)
         except SqlError as error:
             error.offset = -1  # its place is one of a text that nobody has written
             raise

@@ -1,6 +1,7 @@
 """CREATE TABLE AS and SELECT INTO outside of a block: one transaction, seen by all nodes at once or by nobody."""
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -102,7 +103,8 @@ def test_a_store_that_is_slow_is_named() -> None:
     async def busy(*_: object) -> None:
         raise StoreBusy
 
-    block: Any = SimpleNamespace(is_open=False, current=lambda: None, new_tables=SimpleNamespace(change=busy))
+    tables_made = SimpleNamespace(change=busy)
+    block: Any = SimpleNamespace(is_open=False, current=lambda: None, new_tables=tables_made, refusing=nullcontext)
     schema: Any = SimpleNamespace()
     [statement] = parse("CREATE TABLE t AS SELECT")
     made = table_of_query(statement)
