@@ -73,7 +73,8 @@ class Cursor:
         """CLOSE."""
 
     def end(self, *, committed: bool) -> None:
-        raise NotImplementedError
+        if committed and self.hold is Hold.AT_COMMIT:
+            self.hold = Hold.HELD
 
 
 @dataclass(eq=False, kw_only=True)
@@ -85,10 +86,6 @@ class ReadCursor(Cursor):
 
     def bytes_now(self) -> int:
         return super().bytes_now() + self.row_bytes
-
-    def end(self, *, committed: bool) -> None:
-        if committed and self.hold is Hold.AT_COMMIT:
-            self.hold = Hold.HELD
 
     async def fetch(self, direction: Direction, count: int, formats: tuple[int, ...]) -> AsyncIterator[list[Row]]:
         yield converted(self.fields, self._moved(direction, count), self.formats, formats)

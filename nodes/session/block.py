@@ -19,7 +19,7 @@ from nodes.context import Environment
 from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.schema.new_tables import NewTables
-from nodes.settings.variables import READ_ONLY, Variables
+from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT, READ_ONLY, Variables
 from nodes.store.pinned import PinnedSession
 from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
 from nodes.store.transaction import Owner, Transaction
@@ -128,9 +128,30 @@ class Block:
         await self._commit()
         return "COMMIT"
 
-    async def commit_so_far(self) -> None:
-        """Commit what the explicit block has done; the client is in its block still: SET LOCAL and its modes stay."""
+    async def commit_before(self, tag: str, message: str, detail: str | None = None) -> None:
+        """Commits what an explicit block has done before a schema change, where the session has it so; the client is in
+        its block still: SET LOCAL and its modes stay. Raises 0A000, with this message, where it may not."""
+        if not self.variables.commits_before_ddl:
+            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, detail=detail, hint=COMMIT_FIRST_HINT)
+        if self.current().savepoints:
+            message += ", and a savepoint is open"
+            hint = "release the savepoint first: what stands before the statement has to be committed"
+            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, detail=detail, hint=hint)
         await self._commit(goes_on=True)
+        self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
+
+    async def end_before(self, tag: str) -> None:
+        """Commits what stood before a schema change in one message. Raises 55006 where that has written."""
+        if self.transaction is not None:
+            if self.transaction.has_written:
+                message = f"{tag} must wait for this session's own transaction: send it by itself"
+                raise errors.SqlError(errors.OBJECT_IN_USE, message)
+            await self.end_implicit()
+
+    def refuse_read_only(self, tag: str) -> None:
+        if self.variables.is_read_only:
+            message = f"cannot execute {tag} in a read-only transaction"
+            raise errors.SqlError(errors.READ_ONLY_TRANSACTION, message)
 
     async def rollback(self) -> str:
         if not self.is_open:

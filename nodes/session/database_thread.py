@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from expressions.errors import CONNECTION_FAILURE, SERIALIZATION_FAILURE, SqlError
+from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import first_line
 
 T = TypeVar("T")
@@ -20,6 +21,16 @@ class StoreBusy(StoreDown):
     def __init__(self) -> None:
         message = "the schema change could not be taken in time: others are being taken, or the store is slow"
         super().__init__(SERIALIZATION_FAILURE, message, hint="nothing was stored: try again")
+
+
+async def of_catalog(statement: Statement, work: Callable[[], T]) -> T:
+    """Does work on the catalog for a statement of DDL. Its refusals have their places in that statement."""
+    from changes.ddl.errors import DdlError
+
+    try:
+        return await in_database_thread(work)
+    except DdlError as error:
+        raise ddl_error(error, statement) from None
 
 
 async def in_database_thread(work: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from expressions.errors import CONNECTION_FAILURE, SqlError
-from nodes.clients.cursors import ALL, Cursor, Direction, Hold, converted
+from nodes.clients.cursors import ALL, Cursor, Direction, converted
 from nodes.execution import portions
 from nodes.execution.in_place import Sent
 from nodes.session.block import Block
@@ -56,10 +56,6 @@ class StoreCursor(Cursor):
     async def close(self) -> None:
         if not self.connection.is_lost:
             await self._side().run([portions.close(self.name)])
-
-    def end(self, *, committed: bool) -> None:
-        if committed and self.hold is Hold.AT_COMMIT:
-            self.hold = Hold.HELD
 
     def _side(self) -> Transaction | PinnedSession:
         transaction = self.block.transaction

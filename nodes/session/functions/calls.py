@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from expressions.analysis.building import Parameters
 from expressions.errors import UNDEFINED_FUNCTION, SqlError
@@ -33,6 +34,7 @@ BOOLEAN, NUMBER = Columns((Output("", BOOL),)), Columns((Output("", INT8),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""
 SLEEP_S_MAX = 366 * 86_400.0
+Value = bool | int | bytes | list[bytes] | None
 
 
 @dataclass(eq=False)
@@ -89,37 +91,40 @@ class SessionCalls:
         texts = [text if text is None else text.decode() for text in given]
         call = lone_call(statement.node)
         assert call is not None
-        name = name_of(call)
-        shown = (field_of(statement.node),)
+        value = await self._value(name_of(call), call, texts, alone=alone)
+        if isinstance(value, int):
+            [write] = (BOOLEAN if isinstance(value, bool) else NUMBER).writers(portal.result_formats)
+            value = write(value)
+        rows = value if isinstance(value, list) else [value]
+        return Result("SELECT", (field_of(statement.node),), [(row,) for row in rows])
+
+    async def _value(self, name: str, call: Any, texts: list[str | None], *, alone: bool) -> Value:
+        """The value of a call, or those of several rows; nothing at all, b"", of one that gives none."""
         if name == NOTIFY:
             await self.notify(texts[0] or "", texts[1] or "", alone=alone)
-            return Result("SELECT", shown, [(b"",)])
+            return b""
         if name == CHANNELS:
-            return Result("SELECT", shown, [(channel.encode(),) for channel in self.listening.channels])
+            return [channel.encode() for channel in self.listening.channels]
         if name == UNLOCK_ALL:
             await self.locks.give_all()
-            return Result("SELECT", shown, [(b"",)])
-        if None in texts:
-            return Result("SELECT", shown, [(None,)])
+            return b""
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            return None
         if name in SEQUENCE_FUNCTIONS:
             by_column = len(texts) > len(call.args)
-            known = [text for text in texts if text is not None]
-            number = await SessionNumbers(self.block).call(name, known, by_column=by_column, alone=alone)
-            (write,) = NUMBER.writers(portal.result_formats)
-            return Result("SELECT", shown, [(write(number),)])
+            return await SessionNumbers(self.block).call(name, known, by_column=by_column, alone=alone)
         if name == SLEEP:
-            await slept(float(texts[0] or ""))
-            return Result("SELECT", shown, [(b"",)])
-        key = key_of([int(text) for text in texts if text is not None])
+            await slept(float(known[0]))
+            return b""
+        lock = Lock(key_of([int(text) for text in known]), name.endswith("shared"))
         if name in UNLOCKS:
-            is_given = await self.locks.give(Lock(key, name.endswith("shared")))
-            return Result("SELECT", shown, [(_boolean(is_given, portal.result_formats),)])
-        taken = await self._lock(name, key, alone=alone)
-        is_void = FUNCTIONS[name].gives is None
-        return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, portal.result_formats),)])
+            return await self.locks.give(lock)
+        taken = await self._lock(name, lock, alone=alone)
+        return b"" if FUNCTIONS[name].gives is None else taken
 
-    async def _lock(self, name: str, key: int, *, alone: bool) -> bool:
-        lock, is_of_transaction = Lock(key, name.endswith("shared")), "_xact_" in name
+    async def _lock(self, name: str, lock: Lock, *, alone: bool) -> bool:
+        is_of_transaction = "_xact_" in name
         transaction = self.block.current() if is_of_transaction and not alone else self.block.transaction
         wait_ms = self.variables.lock_ms
         if transaction is not None and (transaction.has_written or transaction.pins):
@@ -155,8 +160,3 @@ async def slept(seconds: float) -> None:
     """Wait, as pg_sleep does: not at all for what is no time. A transaction around it stays open meanwhile."""
     if seconds > 0:
         await asyncio.sleep(min(seconds, SLEEP_S_MAX))
-
-
-def _boolean(value: bool, formats: tuple[int, ...]) -> bytes | None:
-    (write,) = BOOLEAN.writers(formats)
-    return write(value)

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -22,19 +22,15 @@ from expressions.dates.zones import PLAIN
 from nodes.clients.connection import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
-from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.session.database_thread import StoreDown, in_database_thread, of_catalog
 from nodes.session.schema import without_effect
 from nodes.session.schema.view_statements import ViewStatements, is_about_view
-from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
 from nodes.sql.statements import Statement, ddl_error, is_copying, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
 from nodes.store.pipeline import finished
-from nodes.store.refusals import Retry
-from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
 if TYPE_CHECKING:
-    from changes.planning.table_in_transaction import OthersTakePart
     from changes.submission.rate_limits import TooFast
 
 log = logging.getLogger(__name__)
@@ -59,10 +55,12 @@ class SchemaStatements:
         if notice is not None:
             return await self._without_effect(statement, notice)
         absent = without_effect.absent_of(statement)
-        if absent is not None and not await self._are_there(absent[1]):
-            for name in absent[1]:
+        if absent is not None:
+            known = [one for one in absent[1] if one in without_effect.SCHEMAS or await self.block.has_table(one)]
+            for name in () if known else absent[1]:
                 self.client.notice(f'{absent[0]} "{name}" does not exist, skipping')
-            return Result(tag_of(statement))
+            if not known:
+                return Result(tag_of(statement))
         if is_copying(statement.node):
             await self._make_copy(statement)
             return Result(tag_of(statement))
@@ -84,25 +82,18 @@ class SchemaStatements:
         return Result(tag_of(statement))
 
     async def _is_there(self, statement: Statement, name: str) -> bool:
-        """True if a table or a view has the name, or a sequence may. Raises 42809 for a table where a view is meant."""
+        """True if a table or a view has the name, or a sequence may: a dump gives a column its own only afterwards.
+        Raises 42809 for a table where a view is meant."""
         if await self.block.has_table(name):
             if without_effect.names_view(statement):
                 raise errors.SqlError(errors.WRONG_OBJECT_TYPE, f'"{name}" is not a view')
             return True
         if self.block.env.directory.may_be_view(name):  # it was just looked up
             return True
-        return without_effect.may_name_sequence(statement) and await self._is_sequence(name)
-
-    async def _is_sequence(self, name: str) -> bool:
-        """True for the name of a column's own sequence: a dump gives it to the column only afterwards."""
+        if not without_effect.may_name_sequence(statement):
+            return False
         tables = [*self.block.new_tables.tables.values(), *await self.block.env.directory.tables()]
         return any(table.sequence_name(one) == name for table in tables for one in table.public_columns)
-
-    async def _are_there(self, names: Iterable[str]) -> bool:
-        for name in names:
-            if name in without_effect.SCHEMAS or await self.block.has_table(name):
-                return True
-        return False
 
     async def notify(self, statement: Statement) -> None:
         """Notices about what is taken and means something else here; what is refused is refused later."""
@@ -117,27 +108,19 @@ class SchemaStatements:
                 self.client.notice(warning, "WARNING", errors.INVALID_PARAMETER_VALUE)
 
     async def _drops(self, statement: Statement) -> list[Statement]:
-        from changes.ddl.errors import DdlError
         from changes.submission.new_tables import drops
 
         own = tuple(self.block.new_tables.tables.values())
-        try:
-            found = await in_database_thread(lambda: drops(statement.text, own=own))
-        except DdlError as error:
-            raise ddl_error(error, statement) from None
+        found = await of_catalog(statement, lambda: drops(statement.text, own=own))
         for notice in found.notices:
             self.client.notice(notice)
         return [one for text in found.statements for one in parse_sql(text)]
 
     async def _make_copy(self, statement: Statement) -> None:
-        from changes.ddl.errors import DdlError
         from changes.submission.new_tables import copied_table
 
         own = tuple(self.block.new_tables.tables.values())
-        try:
-            copied = await in_database_thread(lambda: copied_table(statement.text, own=own))
-        except DdlError as error:
-            raise ddl_error(error, statement) from None
+        copied = await of_catalog(statement, lambda: copied_table(statement.text, own=own))
         for notice in copied.notices:
             self.client.notice(notice)
         for text in copied.afterwards:
@@ -163,69 +146,40 @@ class SchemaStatements:
             return is_changed
         if self.block.is_explicit:
             return await self._change_inside(statement)
-        transaction = self.block.transaction
-        if transaction is not None:  # what stood before it in one message is committed first
-            if transaction.has_written:
-                raise errors.SqlError(
-                    errors.OBJECT_IN_USE,
-                    f"{tag_of(statement)} must wait for this session's own transaction: send it by itself",
-                )
-            await self.block.end_implicit()
+        await self.block.end_before(tag_of(statement))
         return await self._submit(statement)
 
     async def _in_utc(self, statement: Statement) -> Statement:
         """The statement with its literals as the session's zone, order of dates and style of intervals read them."""
-        from changes.ddl.errors import DdlError
         from changes.submission.new_tables import in_utc
 
         style = self.block.variables.style
         if (style.zone.is_utc, style.order, style.intervals) == (True, PLAIN.order, PLAIN.intervals):
             return statement
         own = tuple(self.block.new_tables.tables.values())
-        try:
-            text = await in_database_thread(lambda: in_utc(statement.text, style, own=own))
-        except DdlError as error:
-            raise ddl_error(error, statement) from None
-        if text == statement.text:
-            return statement
-        [rewritten] = parse_sql(text)
-        return rewritten
+        text = await of_catalog(statement, lambda: in_utc(statement.text, style, own=own))
+        return statement if text == statement.text else parse_sql(text)[0]
 
     async def _change_inside(self, statement: Statement) -> bool:
         """In an explicit transaction: its own tables are changed at once, others by a change of their own, or not."""
         from changes.planning.table_in_transaction import OthersTakePart
 
         block, tag = self.block, tag_of(statement)
-        if block.variables.is_read_only:
-            raise errors.SqlError(errors.READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
-        transaction = block.current()
+        block.refuse_read_only(tag)
         try:
-            existing = await block.new_tables.change(statement, transaction)
+            async with block.refusing():
+                existing = await block.new_tables.change(statement, block.current())
         except OthersTakePart as others:
-            self._check_may_commit(tag, others, transaction)
-        except Retry as retry:
-            raise await block.refused(retry) from retry
+            why = "for tables that it has not made: other nodes take part"
+            detail = f'Table "{others.table}" was there before this transaction began.'
+            await block.commit_before(tag, f"{tag} inside a transaction is not supported {why}", detail)
         else:
             if existing is not None:
                 self.client.notice(existing.message, sqlstate=existing.sqlstate)
             return existing is None
-        await block.commit_so_far()
-        self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
         is_changed = await self._submit(statement)
         block.current()
         return is_changed
-
-    def _check_may_commit(self, tag: str, others: OthersTakePart, transaction: Transaction) -> None:
-        """Raises 0A000 unless what stands before the statement may be committed first."""
-        message = f"{tag} inside a transaction is not supported for tables that it has not made: other nodes take part"
-        detail = f'Table "{others.table}" was there before this transaction began.'
-        if not self.block.variables.commits_before_ddl:
-            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, detail=detail, hint=COMMIT_FIRST_HINT)
-        if transaction.savepoints:
-            hint = "release the savepoint first: what stands before the statement has to be committed"
-            raise errors.SqlError(
-                errors.FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint
-            )
 
     async def _submit(self, statement: Statement) -> bool:
         from changes.ddl.errors import DdlError

@@ -2,7 +2,6 @@
 version is published and nothing is waited for. In an explicit transaction it is as with other schema changes: what
 stands before it is committed first, or it is refused."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,13 +14,12 @@ from expressions import errors, grammar
 from nodes.catalog_queries.asks import asked_of
 from nodes.clients.connection import Client
 from nodes.session.block import Block
-from nodes.session.database_thread import in_database_thread
+from nodes.session.database_thread import of_catalog
 from nodes.session.tries import tried
-from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
 from nodes.sql.column_names import star_of
 from nodes.sql.edits import Words
 from nodes.sql.naming import DEPTH_MAX, SCHEMAS, too_deep
-from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
+from nodes.sql.statements import Statement, parse, tables_in, tag_of
 from nodes.sql.uses import followed
 from nodes.sql.views import definition_of
 from nodes.store.refusals import checked
@@ -50,42 +48,26 @@ class ViewStatements:
         self.client, self.who, self.block, self.planned = client, who, block, planned
 
     async def change(self, statement: Statement) -> Result:
-        kind = statement.node.DESCRIPTOR.name
+        kind, tag = statement.node.DESCRIPTOR.name, tag_of(statement)
         if self.block.is_explicit:
-            await self._commit_so_far(tag_of(statement))
-        elif self.block.transaction is not None:
-            if self.block.transaction.has_written:
-                message = f"{tag_of(statement)} must wait for this session's own transaction: send it by itself"
-                raise errors.SqlError(errors.OBJECT_IN_USE, message)
-            await self.block.end_implicit()
+            self.block.refuse_read_only(tag)
+            await self.block.commit_before(tag, f"{tag} inside a transaction is not supported")
+        else:
+            await self.block.end_before(tag)
         if kind == "ViewStmt":
             from changes.submission.stored_views import create
 
             node = statement.node
             _refuse_clauses(node)
             definition = await self._defined(statement)
-            await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.who))
+            await of_catalog(statement, partial(create, definition, replaces=node.replace, who=self.who))
         elif kind == "DropStmt":
             await self._drop(statement)
         else:
             await self._rename(statement)
         if self.block.is_explicit:
             self.block.current()
-        return Result(tag_of(statement))
-
-    async def _commit_so_far(self, tag: str) -> None:
-        """Raises 0A000 unless what stands before the statement may be committed first."""
-        block = self.block
-        if block.variables.is_read_only:
-            raise errors.SqlError(errors.READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
-        message = f"{tag} inside a transaction is not supported"
-        if not block.variables.commits_before_ddl:
-            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, message, hint=COMMIT_FIRST_HINT)
-        if block.current().savepoints:
-            hint = "release the savepoint first: what stands before the statement has to be committed"
-            raise errors.SqlError(errors.FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
-        await block.commit_so_far()
-        self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
+        return Result(tag)
 
     # -- CREATE VIEW --------------------------------------------------------------------------------------------
 
@@ -123,7 +105,7 @@ class ViewStatements:
         names = list(dict.fromkeys(_name_of(item.list.items) for item in node.objects))
         cascades = pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
         work = partial(drop, names, forgiving=node.missing_ok, cascades=cascades, who=self.who)
-        for notice in await self._stored(statement, work):
+        for notice in await of_catalog(statement, work):
             self.client.notice(notice)
 
     async def _rename(self, statement: Statement) -> None:
@@ -132,17 +114,9 @@ class ViewStatements:
         node = statement.node
         _check_schema(node.relation.schemaname)
         work = partial(rename, node.relation.relname, node.newname, forgiving=node.missing_ok, who=self.who)
-        notice = await self._stored(statement, work)
+        notice = await of_catalog(statement, work)
         if notice is not None:
             self.client.notice(notice)
-
-    async def _stored(self, statement: Statement, work: Callable[[], T]) -> T:
-        from changes.ddl.errors import DdlError
-
-        try:
-            return await in_database_thread(work)
-        except DdlError as error:
-            raise ddl_error(error, statement) from None
 
 
 def _refuse_clauses(node: Node) -> None:

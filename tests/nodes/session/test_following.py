@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import psycopg
 import pytest
@@ -85,7 +86,7 @@ def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.Mo
     monkeypatch.setattr("changes.services.submit", submit)
     client = SimpleNamespace(notice=lambda text, *_: notices.append(text))
     new_tables = NewTables(SimpleNamespace(), "me")  # type: ignore[arg-type]
-    block = SimpleNamespace(is_explicit=False, transaction=None, new_tables=new_tables, variables=Variables())
+    block = SimpleNamespace(is_explicit=False, new_tables=new_tables, variables=Variables(), end_before=AsyncMock())
 
     async def given_up() -> None:
         (statement,) = parse("CREATE INDEX i ON t (v)")
