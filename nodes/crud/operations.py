@@ -1,7 +1,7 @@
 """Each operation, from its call to its answer in JSON: which rows are read, and what is checked before a write. Its
 statement is made in `nodes.crud.texts` under the version of the attempt, and done like any other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -17,7 +17,7 @@ from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
 from nodes.crud.errors import bad_option, bad_row, error_json
 from nodes.crud.places import bucket_of_row, check_bucket
-from nodes.crud.requests import Caller, Request, within_time
+from nodes.crud.requests import Caller, Request, Work, within_time
 from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
 from nodes.crud.values import Condition, assignments, conditions, flat_row, key_values, named_key, text_of
@@ -49,136 +49,132 @@ async def _answered(request: Request) -> str:
     operation, arguments = request.call.operation, request.call.arguments
     if operation.is_many:
         return await many(request, arguments["objects" if operation.is_object else "tuples"])
+    if operation.verb == "truncate":
+        return await about.truncated(request)
+
+    def one(do: Callable[[Single], Awaitable[str]]) -> Work[str]:
+        return lambda transaction, descriptor: do(Single(request, transaction, descriptor))
+
     match operation.verb:
-        case "insert" | "replace" | "upsert":
-            return await request.within_time(request.attempt(Single(request).put))
-        case "get":
-            return await request.within_time(request.attempt(Single(request).get, is_read_only=True))
-        case "update" | "delete":
-            return await request.within_time(request.attempt(Single(request).change))
-        case "min" | "max":
-            return await request.within_time(request.attempt(Single(request).extreme, is_read_only=True))
         case "select":
-            return await request.within_time(request.attempt(Reading(request).rows, is_read_only=True))
+            work = Reading(request).rows
         case "count" | "len":
-            return await request.within_time(request.attempt(Reading(request).count, is_read_only=True))
-    assert operation.verb == "truncate", operation.name
-    return await about.truncated(request)
+            work = Reading(request).count
+        case verb:
+            work = one(WAYS[verb])
+    return await request.within_time(request.attempt(work, is_read_only=not operation.writes))
 
 
 class Single:
-    def __init__(self, request: Request) -> None:
-        self.request, self.call = request, request.call
+    """An attempt at an operation on one row, in its transaction, under its version."""
 
-    def shown(self, descriptor: Descriptor) -> Sequence[Column]:
-        return self.request.shown(descriptor).columns
+    def __init__(self, request: Request, transaction: Transaction, descriptor: Descriptor) -> None:
+        self.request, self.transaction, self.descriptor = request, transaction, descriptor
+        self.arguments, self.options = request.call.arguments, request.call.options
 
-    def result(self, descriptor: Descriptor, rows: list[Row]) -> str:
-        return self.request.shown(descriptor).result(None if self.call.options.get("noreturn") else rows)
+    @property
+    def shown(self) -> Sequence[Column]:
+        return self.request.shown(self.descriptor).columns
 
-    def returning(self, descriptor: Descriptor) -> Sequence[Column]:
-        shown = self.shown(descriptor)
-        return () if self.call.options.get("noreturn") else shown
+    @property
+    def returning(self) -> Sequence[Column]:
+        shown = self.shown
+        return () if self.options.get("noreturn") else shown
 
-    def _bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> int | None:
+    def result(self, rows: list[Row]) -> str:
+        return self.request.shown(self.descriptor).result(None if self.options.get("noreturn") else rows)
+
+    def _bucket(self, row: FlatRow) -> int | None:
         env, style = self.request.env, self.request.caller.style
-        return bucket_of_row(descriptor, row, env.buckets, style, transaction.started_at)
+        return bucket_of_row(self.descriptor, row, env.buckets, style, self.transaction.started_at)
 
-    def _check_bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> None:
-        given = self.call.options.get("bucket_id")
+    def _check_bucket(self, row: FlatRow) -> None:
+        given = self.options.get("bucket_id")
         if given is not None:
-            check_bucket(given, self._bucket(transaction, descriptor, row))
+            check_bucket(given, self._bucket(row))
 
-    async def put(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        operation, arguments = self.call.operation, self.call.arguments
-        given = arguments["object" if operation.is_object else "tuple"]
-        row = self._placed(descriptor, flat_row(descriptor, given, is_object=operation.is_object))
-        self._check_bucket(transaction, descriptor, row)
+    async def put(self) -> str:
+        operation, descriptor = self.request.call.operation, self.descriptor
+        given = self.arguments["object" if operation.is_object else "tuple"]
+        row = self._placed(flat_row(descriptor, given, is_object=operation.is_object))
+        self._check_bucket(row)
         is_upsert = operation.verb == "upsert"
-        updates = assignments(arguments["operations"]) if is_upsert else []
-        shown = [] if is_upsert else self.returning(descriptor)
-        text = texts.insert(descriptor, [row], shown, verb=operation.verb, updates=updates)
-        _, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, rows)
+        updates = assignments(self.arguments["operations"]) if is_upsert else []
+        text = texts.insert(
+            descriptor, [row], [] if is_upsert else self.returning, verb=operation.verb, updates=updates
+        )
+        _, rows, _ = await self.request.do(self.transaction, text, commit=True)
+        return self.result(rows)
 
-    def _placed(self, descriptor: Descriptor, row: FlatRow) -> FlatRow:
+    def _placed(self, row: FlatRow) -> FlatRow:
         """The row with its bucket, where placement is custom and the request names it beside the row."""
-        bucket = self.call.options.get("bucket_id")
-        if bucket is None or descriptor.placement.function != CUSTOM:
+        bucket = self.options.get("bucket_id")
+        if bucket is None or self.descriptor.placement.function != CUSTOM:
             return row
-        (column_id,) = descriptor.sharding_key
-        name = descriptor.column(column_id).name
+        (column_id,) = self.descriptor.sharding_key
+        name = self.descriptor.column(column_id).name
         return row if row.get(name) is not None else row | {name: str(bucket)}
 
-    def _key(self, transaction: Transaction, descriptor: Descriptor) -> list[tuple[Column, str | None]]:
-        return key_values(descriptor, self.call.arguments["key"])
-
-    async def get(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        request, bucket = self.request, self.call.options.get("bucket_id")
+    async def get(self) -> str:
+        request, descriptor, bucket = self.request, self.descriptor, self.options.get("bucket_id")
         if bucket is None and request.caller.trace is None:
             known = keyed_gets.known(request, descriptor)
-            found = None if known is None else await known.answer(request, transaction, self.call.arguments["key"])
+            found = None if known is None else await known.answer(request, self.transaction, self.arguments["key"])
             if found is not None:
                 return found
-        key = self._key(transaction, descriptor)
-        text = texts.get(descriptor, key, self.shown(descriptor))
+        key = key_values(descriptor, self.arguments["key"])
+        text = texts.get(descriptor, key, self.shown)
         row = {column.name: value for column, value in key}
-        if bucket is not None and self._bucket(transaction, descriptor, row) is None:
-            rows = await self._in_bucket(transaction, key, self.shown(descriptor))
-            await transaction.commit()
-            return self.result(descriptor, rows)
-        self._check_bucket(transaction, descriptor, row)
+        if bucket is not None and self._bucket(row) is None:
+            rows = await self._in_bucket(key, self.shown)
+            await self.transaction.commit()
+            return self.result(rows)
+        self._check_bucket(row)
         if not descriptor.is_home_in_key:
             request.counts.map_reduces += 1
-            request.sends(transaction, descriptor, sharding=False)
-        _, rows, _ = await request.do(transaction, text, commit=True)
+            request.sends(self.transaction, descriptor, sharding=False)
+        _, rows, _ = await request.do(self.transaction, text, commit=True)
         plan, oids, _ = await request.planned(descriptor, text)
         keyed_gets.learn(request, descriptor, plan, oids)
-        return self.result(descriptor, rows)
+        return self.result(rows)
 
-    async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        key = self._key(transaction, descriptor)
-        shown = self.returning(descriptor)
-        if self.call.operation.verb == "update":
-            text = texts.update(descriptor, key, assignments(self.call.arguments["operations"]), shown)
+    async def change(self) -> str:
+        key, shown = key_values(self.descriptor, self.arguments["key"]), self.returning
+        if self.request.call.operation.verb == "update":
+            text = texts.update(self.descriptor, key, assignments(self.arguments["operations"]), shown)
         else:
-            text = texts.delete(descriptor, key, shown)
-        if not await self._is_in_bucket(transaction, descriptor, key):
-            await transaction.commit()
-            return self.result(descriptor, [])
-        _, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, rows)
-
-    async def _is_in_bucket(
-        self, transaction: Transaction, descriptor: Descriptor, key: list[tuple[Column, str | None]]
-    ) -> bool:
-        """False for a key that the named bucket does not have; where the key does not say, the row is looked at. Raises
-        `BucketError` for another bucket than the key's own."""
+            text = texts.delete(self.descriptor, key, shown)
         row = {column.name: value for column, value in key}
-        if self.call.options.get("bucket_id") is None or self._bucket(transaction, descriptor, row) is not None:
-            self._check_bucket(transaction, descriptor, row)
-            return True
-        return bool(await self._in_bucket(transaction, key, named_key(descriptor)))
+        if self.options.get("bucket_id") is None or self._bucket(row) is not None:
+            self._check_bucket(row)
+        elif not await self._in_bucket(key, named_key(self.descriptor)):  # the key does not say: the row is looked at
+            await self.transaction.commit()
+            return self.result([])
+        _, rows, _ = await self.request.do(self.transaction, text, commit=True)
+        return self.result(rows)
 
-    async def _in_bucket(
-        self, transaction: Transaction, key: list[tuple[Column, str | None]], shown: Sequence[Column]
-    ) -> list[Row]:
-        named, window = (
-            [Condition("=", column.name, value) for column, value in key],
-            Window(self.call.options["bucket_id"]),
-        )
-        read = OrderedRead(self.request, transaction, named, shown, window=window)
+    async def _in_bucket(self, key: list[tuple[Column, str | None]], shown: Sequence[Column]) -> list[Row]:
+        named = [Condition("=", column.name, value) for column, value in key]
+        window = Window(self.options["bucket_id"])
+        read = OrderedRead(self.request, self.transaction, named, shown, window=window)
         return [row async for rows in read.answers() for row in rows]
 
-    async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
-        named_key(descriptor)  # hidden row ids are in nobody's order
-        name = self.call.arguments.get("index")
-        index = None if name is None else orders.index_named(descriptor, name)
-        window = Window(first=1, backwards=self.call.operation.verb == "max", is_forced=True)
-        read = OrderedRead(self.request, transaction, (), self.shown(descriptor), index, window)
+    async def extreme(self) -> str:
+        named_key(self.descriptor)  # hidden row ids are in nobody's order
+        name = self.arguments.get("index")
+        index = None if name is None else orders.index_named(self.descriptor, name)
+        window = Window(first=1, backwards=self.request.call.operation.verb == "max", is_forced=True)
+        read = OrderedRead(self.request, self.transaction, (), self.shown, index, window)
         rows = [row async for some in read.answers() for row in some]
-        await transaction.commit()
-        return self.result(descriptor, rows)
+        await self.transaction.commit()
+        return self.result(rows)
+
+
+WAYS = {
+    **dict.fromkeys(("insert", "replace", "upsert"), Single.put), **dict.fromkeys(("update", "delete"), Single.change),
+    **dict.fromkeys(("min", "max"), Single.extreme), "get": Single.get,
+}  # fmt: skip
+"""The operations on one row, by their verbs."""
 
 
 class Reading:
@@ -189,17 +185,15 @@ class Reading:
     def _place_of(
         self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
     ) -> bytes:
+        def parsed(column: Column, text: str | None) -> Any:
+            style, of = self.request.caller.style, OF_SQL_TYPE[column.type]
+            return None if text is None else parse_value(of, text, -1, style, transaction.started_at)
+
         parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
         parts += [(column, False) for column in descriptor.key_columns]
         return b"".join(
-            encoding.encode(column.type, self._parsed(transaction, column, row[column.name]), descending=down)
-            for column, down in parts
+            encoding.encode(column.type, parsed(column, row[column.name]), descending=down) for column, down in parts
         )
-
-    def _parsed(self, transaction: Transaction, column: Column, text: str | None) -> Any:
-        if text is None:
-            return None
-        return parse_value(OF_SQL_TYPE[column.type], text, -1, self.request.caller.style, transaction.started_at)
 
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
         shown = shown_columns(descriptor, self.call.options.get("fields"))
@@ -262,8 +256,14 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     request: Request | None = None
     try:
         request = asked = Request(env, call, caller, call.table)
-        begun = asked.attempt(lambda t, d: _begun(asked, t, d), is_read_only=True)
-        first, rest = await asked.part_within_time(begun)
+
+        async def begun(transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
+            pages = _pages(asked, transaction, descriptor)
+            first = await anext(pages, [])
+            asked.left_open = transaction
+            return first, _timed(asked, pages)
+
+        first, rest = await asked.part_within_time(asked.attempt(begun, is_read_only=True))
         return Result("SELECT", field_of(name), first, rest), asked.left_open
     except SqlError as error:
         env.meter.totals.refuse(error.sqlstate)
@@ -272,13 +272,6 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     finally:
         if request is not None and request.descriptor is not None:
             request.counts.requests += 1
-
-
-async def _begun(request: Request, transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
-    pages = _pages(request, transaction, descriptor)
-    first = await anext(pages, [])
-    request.left_open = transaction
-    return first, _timed(request, pages)
 
 
 async def _timed(request: Request, pages: Batches) -> Batches:
