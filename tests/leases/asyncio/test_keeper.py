@@ -20,6 +20,11 @@ from tests.leases.stalled_proxy import Proxy
 NO_REDIS = "unix:///nowhere/redis.sock"
 
 
+@pytest.fixture(autouse=True)
+def quick_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asyncio_keeper, "HEARTBEAT_S", 0.2)
+
+
 @pytest.fixture
 def no_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first one: whatever a node hears then is news."""
@@ -215,7 +220,7 @@ def test_news_of_versions_that_do_not_exist_does_no_harm(stage: Stage, database:
 def test_a_lease_that_is_used_for_longer_than_it_lasts_is_renewed(stage: Stage, database: Connection) -> None:
     async def scene(keeper: LeaseKeeper) -> None:
         pin = await keeper.pin(USERS)
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(2.1)
         renewed = expiration_of(keeper, USERS, 1)
         assert renewed is not None
         assert renewed > pin.expires_at

@@ -82,7 +82,7 @@ def test_a_node_whose_database_answers_again_in_time_serves_on(stage: Stage) -> 
             async with stage.keeper(lease_s=3.0) as keeper:
                 pin = await keeper.pin(USERS)
                 proxy.stall()
-                await asyncio.sleep(2.0)  # renewal was due at 1.5 s
+                await asyncio.sleep(1.7)  # renewal was due at 1.5 s
                 proxy.resume()
                 await until(lambda: expiration_of(keeper, USERS, 1) > pin.expires_at, "renewed")
                 assert proxy.connections > 2
@@ -146,7 +146,7 @@ def test_a_frozen_node_serves_nobody_when_it_wakes(stage: Stage) -> None:
     try:
         assert node.stdout.readline() == "pinned version 1\n"
         os.kill(node.pid, signal.SIGSTOP)
-        asyncio.run(asyncio.sleep(1.5))
+        asyncio.run(asyncio.sleep(1.1))
         os.kill(node.pid, signal.SIGCONT)
         rest, _ = node.communicate("pin\n", timeout=10)
         assert "pinned" not in rest

@@ -160,7 +160,7 @@ HOSTILE_VALUES = {
         "54000",
     ),
     "a long text and a long pattern": (
-        "SELECT %s LIKE '%%" + "_a" * 900 + "b%%' FROM {t} WHERE id = 7",
+        "SELECT %s LIKE '%%" + "_a" * 400 + "b%%' FROM {t} WHERE id = 7",
         LONG,
         None,
     ),

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import struct
 import time
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -104,24 +105,29 @@ def test_an_idle_transaction_is_ended(raw: Raw, held: list[bytes]) -> None:
 MANY_ROWS = "SELECT repeat('x', 1000) FROM generate_series(1, 30000)"
 
 
-@pytest.mark.parametrize("asked", [
-    pytest.param(query(MANY_ROWS), id="by a statement alone"),
-    pytest.param(query(f"BEGIN; {MANY_ROWS}"), id="in a block"),
-    pytest.param(parse(MANY_ROWS) + bound() + execute() + message(b"H"), id="in a pipeline"),
-    pytest.param(parse(MANY_ROWS) + bound() + execute(29_000) + message(b"H"), id="by a portal"),
-])  # fmt: skip
-def test_who_does_not_take_the_rows_of_a_transaction_is_idle(cluster: Cluster, asked: bytes) -> None:
+ASKED = {
+    "by a statement alone": query(MANY_ROWS),
+    "in a block": query(f"BEGIN; {MANY_ROWS}"),
+    "in a pipeline": parse(MANY_ROWS) + bound() + execute() + message(b"H"),
+    "by a portal": parse(MANY_ROWS) + bound() + execute(29_000) + message(b"H"),
+}
+
+
+def test_who_does_not_take_the_rows_of_a_transaction_is_idle(cluster: Cluster) -> None:
     """Whether its statements may take any time is another limit."""
-    with Raw(cluster.ports["n1"], receives=2**16) as raw:
-        raw.startup()
-        ask(raw, query("SET idle_in_transaction_session_timeout = '300ms'; SET statement_timeout = 0"))
-        raw.send(asked)
+    with ExitStack() as stack:
+        sessions = {name: stack.enter_context(Raw(cluster.ports["n1"], receives=2**16)) for name in ASKED}
+        for name, raw in sessions.items():
+            raw.startup()
+            ask(raw, query("SET idle_in_transaction_session_timeout = '300ms'; SET statement_timeout = 0"))
+            raw.send(ASKED[name])
         time.sleep(1.5)
-        answers = []
-        while (answer := raw.message()) is not None:
-            answers.append(answer)
-        assert fields(answers[-1][1])["C"] == "25P03"
-        assert kinds(answers).lstrip("C12T").strip("D") == "E", "not all rows have come"
+        for name, raw in sessions.items():
+            answers = []
+            while (answer := raw.message()) is not None:
+                answers.append(answer)
+            assert fields(answers[-1][1])["C"] == "25P03", name
+            assert kinds(answers).lstrip("C12T").strip("D") == "E", f"{name}: not all rows have come"
 
 
 def test_who_never_reads_is_disconnected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_a_client_that_goes_leaves_nothing(cluster: Cluster, n1: Any, many: str)
 def test_a_client_may_take_longer_than_a_lease(cluster: Cluster, short: str, many: str) -> None:
     with cluster.connect(short) as slow, slow.cursor().copy(f"COPY {many} TO STDOUT") as copy:
         first = next(iter(copy))
-        time.sleep(1.5 * SHORT_LEASE_S)
+        time.sleep(1.1 * SHORT_LEASE_S)
         assert len([first, *copy]) == ROWS
 
 

@@ -4,7 +4,6 @@ import asyncio
 import re
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -141,23 +140,26 @@ def test_a_deadlock_is_seen_over_nodes(n1: Connection, n2: Connection) -> None:
     assert sorted(outcomes) == ["deadlock", "locked"]
 
 
-def test_a_wait_that_may_block_others_is_short(n1: Connection, n2: Connection, cluster: Cluster) -> None:
+def test_a_wait_that_may_block_others_is_short(
+    n1: Connection, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who waits for a row of this transaction, or to publish a version, is not seen by the store as a deadlock."""
+    monkeypatch.setattr("nodes.session.functions.calls.WAIT_IN_BLOCK_MS", 200)
     table = cluster.table("id int PRIMARY KEY")
     n1.execute("SELECT pg_advisory_lock(7)")
 
-    def waits(connection: Connection, statement: str) -> None:
-        connection.execute("BEGIN")
-        connection.execute(statement)
-        with pytest.raises(psycopg.errors.LockNotAvailable):
-            connection.execute("SELECT pg_advisory_lock(7)")
-        connection.execute("ROLLBACK")
+    async def work(node: Within) -> None:
+        node.session.locks.pool = StorePool(cluster.dsn, "schemalab locks", "")
+        for statement in (f"INSERT INTO {table} VALUES (1)", f"SELECT * FROM {table}"):
+            for asked_for in ("0", "1min"):
+                assert await node.run(f"SET lock_timeout = '{asked_for}'") is None
+                assert await node.run("BEGIN") is None
+                assert await node.run(statement, alone=False) is None
+                assert await node.run("SELECT pg_advisory_lock(7)", alone=False) == "55P03"
+                assert await node.run("ROLLBACK") is None
+        await node.session.locks.pool.close()
 
-    with cluster.connect() as n3, ThreadPoolExecutor() as threads:
-        writer = threads.submit(waits, n2, f"INSERT INTO {table} VALUES (1)")
-        reader = threads.submit(waits, n3, f"SELECT * FROM {table}")
-        for one in (writer, reader):
-            one.result(60)
+    within(cluster, work)
 
 
 def test_a_killed_node_leaves_no_lock(n1: Connection, cluster: Cluster) -> None:

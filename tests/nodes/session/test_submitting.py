@@ -2,6 +2,7 @@
 
 import datetime as dt
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -15,16 +16,25 @@ AUTHOR = "hasty (SQL)"
 """The story's name for a user without an account."""
 
 
-def test_ddl_that_is_taken_too_slowly_may_be_tried_again(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
+def create_in_a_block(client: "psycopg.Connection[Any]", table: str) -> None:
+    with client.transaction():
+        client.execute(f"CREATE TABLE {table} (id int primary key)")
+
+
+def test_ddl_that_is_taken_too_slowly_may_be_tried_again(
+    cluster: Cluster, n1: "psycopg.Connection[Any]", n2: "psycopg.Connection[Any]"
+) -> None:
     table = cluster.table("id int primary key, v text")
     ddl = f"CREATE INDEX {table}_v ON {table} (v)"
     with cluster.store() as store:
         store.execute("SELECT pg_advisory_lock(%s, %s)", SUBMISSIONS)
-        with pytest.raises(psycopg.errors.SerializationFailure) as refused:
-            n1.execute(ddl)
+        with ThreadPoolExecutor() as threads:
+            other = threads.submit(create_in_a_block, n2, f"{table}_b")
+            with pytest.raises(psycopg.errors.SerializationFailure) as refused:
+                n1.execute(ddl)
+            with pytest.raises(psycopg.errors.SerializationFailure):
+                other.result(30)
         assert refused.value.diag.message_hint == "nothing was stored: try again"
-        with pytest.raises(psycopg.errors.SerializationFailure), n1.transaction():
-            n1.execute(f"CREATE TABLE {table}_b (id int primary key)")
         stored = store.execute("SELECT count(*) FROM changes_change WHERE statement = %s", [ddl]).fetchone()
         assert stored == (0,)
     assert n1.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)

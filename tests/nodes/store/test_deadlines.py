@@ -230,7 +230,7 @@ def test_an_idle_transaction_outlives_the_leases_it_began_under(cluster: Cluster
         connection.execute("BEGIN")
         connection.execute(f"UPDATE {first} SET amount = 1")
         connection.execute(f"UPDATE {second} SET amount = 1")
-        time.sleep(1.3 * SHORT_LEASE_S)
+        time.sleep(1.1 * SHORT_LEASE_S)
         connection.execute("COMMIT")
         assert connection.execute(f"SELECT amount FROM {first}").fetchone() == (1,)
 

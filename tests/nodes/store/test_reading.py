@@ -162,7 +162,7 @@ def test_a_query_outlives_its_lease_and_the_publish_after_next_waits_for_it(
         reading = Reading(connection, count(table))
         waits_in(cluster, table, short)
         expire(cluster, table, short)
-        time.sleep(SHORT_LEASE_S)
+        time.sleep(0.2 * SHORT_LEASE_S)
         found = hindrance_to_next(cluster, table)
         assert (found.hindrance.leases, found.hindrance.locked) == ((), (1,))
         assert [one.session.split()[2] for one in found.held] == [short]

@@ -5,16 +5,17 @@ import time
 from contextlib import ExitStack
 from select import select
 
-import psycopg
 import pytest
 
 from expressions.errors import SqlError
-from nodes.server import STAGING_SESSIONS
+from nodes.server import LOCK_SESSIONS, STAGING_SESSIONS
 from nodes.store.pipeline import POOL_MAX, StorePool
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import Raw, kinds, message, query
 
 ANSWER_S_MAX = 1.0
+WAITS_S = 0.5
+"""Who has no answer after it waits for another's session."""
 
 
 @pytest.fixture(autouse=True)
@@ -104,18 +105,22 @@ def test_sessions_that_clients_keep_are_part_of_their_users_share(cluster: Clust
     ]
 
 
+def greedy_sessions(cluster: Cluster, stack: ExitStack, statements: str, *, share: int) -> None:
+    """As many as one user may have at the store, and one more, which waits."""
+    for number in range(share + 1):
+        greedy = stack.enter_context(Raw(cluster.ports["n1"]))
+        greedy.startup(user="greedy")
+        greedy.send(query(statements.format(number)))
+        if number < share:
+            assert b"E" not in {kind for kind, _ in greedy.until_ready()}
+    while select([greedy.sock], [], [], WAITS_S)[0]:
+        assert greedy.message() == (b"C", b"BEGIN\0"), "one user has more than its share"
+
+
 def test_open_transactions_of_one_user_close_the_node_for_nobody(cluster: Cluster) -> None:
     table = cluster.table("id int PRIMARY KEY")
     with ExitStack() as stack:
-        for _ in range(POOL_MAX):
-            greedy = stack.enter_context(cluster.connect(user="greedy"))
-            greedy.execute("BEGIN")
-            try:
-                greedy.execute(f"TABLE {table}")
-            except psycopg.errors.TooManyConnections:
-                break
-        else:
-            pytest.fail("one user has all sessions at the store")
+        greedy_sessions(cluster, stack, f"BEGIN; TABLE {table}", share=POOL_MAX // 3)
         other = stack.enter_context(cluster.connect(user="other"))
         began = time.monotonic()
         other.execute(f"INSERT INTO {table} VALUES (1)")
@@ -126,14 +131,7 @@ def test_open_transactions_of_one_user_close_the_node_for_nobody(cluster: Cluste
 
 def test_advisory_locks_of_one_user_keep_nobody_from_theirs(cluster: Cluster) -> None:
     with ExitStack() as stack:
-        for key in range(20):
-            greedy = stack.enter_context(cluster.connect(user="greedy"))
-            try:
-                greedy.execute(f"SELECT pg_advisory_lock({7000 + key})")
-            except psycopg.errors.TooManyConnections:
-                break
-        else:
-            pytest.fail("one user has all sessions for locks")
+        greedy_sessions(cluster, stack, "SELECT pg_advisory_lock(7000 + {})", share=LOCK_SESSIONS // 3)
         other = stack.enter_context(cluster.connect(user="other"))
         began = time.monotonic()
         other.execute("SELECT pg_advisory_lock(7100)")
@@ -148,7 +146,7 @@ def test_a_third_copy_of_a_user_waits_for_its_turn(cluster: Cluster) -> None:
             one.startup(user="eager")
             one.send(query(f"COPY {table} FROM STDIN"))
         assert kinds([first.message(), second.message()]) == "GG"
-        assert not select([third.sock], [], [], 1)[0]
+        assert not select([third.sock], [], [], WAITS_S)[0]
         first.send(message(b"d", b"1\n") + message(b"c"))
         assert kinds(first.until_ready()) == "CZ"
         assert kinds([third.message()]) == "G"
