@@ -24,11 +24,7 @@ def as_json(figures: Figures, logs: str) -> str:
 
 
 def summary(seconds: list[float]) -> dict[str, float]:
-    return {
-        "count": len(seconds),
-        "median": round(statistics.median(seconds), 2),
-        "worst": round(max(seconds), 2),
-    }
+    return {"count": len(seconds), "median": round(statistics.median(seconds), 2), "worst": round(max(seconds), 2)}
 
 
 def as_text(figures: Figures, logs: str) -> str:

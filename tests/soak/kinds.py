@@ -19,340 +19,161 @@ class Kind:
     must_fail: str = ""
 
 
-def _on_more_storages(table: str) -> Kind:
+def _either(start: str, there: str, back: str) -> tuple[str, str]:
+    return f"{start} {there}", f"{start} {back}"
+
+
+def _index(name: str, columns: str, *, kind: str = "INDEX") -> tuple[str, str]:
+    return f"CREATE {kind} {name} ON {columns}", f"DROP INDEX {name}"
+
+
+def _added(table: str, element: str, *more: str) -> tuple[str, str]:
+    """Columns or constraints, each by its definition."""
+    both = (element, *more)
+    dropped = ", ".join(f"DROP {kind} {name}" for kind, name, *_ in (one.split() for one in both))
+    return f"ALTER TABLE {table} {', '.join(f'ADD {one}' for one in both)}", f"ALTER TABLE {table} {dropped}"
+
+
+def _storages(table: str) -> Kind:
     """There are three storages at first; they are removed and added meanwhile."""
-    there, back = (f"ALTER TABLE {table} SET (storages = {count})" for count in (3, 2))
-    return Kind(table, "storages", there, back)
+    return Kind(table, "storages", *_either(f"ALTER TABLE {table} SET", "(storages = 3)", "(storages = 2)"))
 
 
-def _of_items() -> tuple[Kind, ...]:
-    table = "items"
-    return (
-        Kind(table, "index", "CREATE INDEX items_colour ON items (colour)", "DROP INDEX items_colour"),
-        Kind(
-            table,
-            "index of two columns, one descending",
-            "CREATE INDEX items_two ON items (colour, size DESC)",
-            "DROP INDEX items_two",
-        ),
-        Kind(
-            table,
-            "partial index",
-            "CREATE INDEX items_large ON items (colour) WHERE size > 60",
-            "DROP INDEX items_large",
-        ),
-        Kind(table, "unique index", "CREATE UNIQUE INDEX items_one ON items (label, id)", "DROP INDEX items_one"),
-        Kind(
-            table,
-            "optional column",
-            "ALTER TABLE items ADD COLUMN note text",
-            "ALTER TABLE items DROP COLUMN note",
-        ),
-        Kind(
-            table,
-            "required column",
-            "ALTER TABLE items ADD COLUMN stops integer NOT NULL DEFAULT 7",
-            "ALTER TABLE items DROP COLUMN stops",
-        ),
-        Kind(
-            table,
-            "column with a stable default",
-            "ALTER TABLE items ADD COLUMN seen timestamptz DEFAULT now()",
-            "ALTER TABLE items DROP COLUMN seen",
-        ),
-        Kind(
-            table,
-            "NOT NULL",
-            "ALTER TABLE items ALTER COLUMN colour SET NOT NULL",
-            "ALTER TABLE items ALTER COLUMN colour DROP NOT NULL",
-        ),
-        Kind(
-            table,
-            "CHECK",
-            "ALTER TABLE items ADD CONSTRAINT sized CHECK (size >= 0)",
-            "ALTER TABLE items DROP CONSTRAINT sized",
-        ),
-        Kind(
-            table,
-            "type",
-            "ALTER TABLE items ALTER COLUMN size TYPE bigint",
-            "ALTER TABLE items ALTER COLUMN size TYPE integer",
-        ),
-        Kind(
-            table,
-            "sharding function",
-            "ALTER TABLE items SET (sharding_func = 'mpcrc32')",
-            "ALTER TABLE items SET (sharding_func = 'strcrc32')",
-        ),
-        _on_more_storages(table),
-        Kind(
-            table,
-            "coordination",
-            "ALTER TABLE items SET (coordination = 'hash')",
-            "ALTER TABLE items SET (coordination = 'lease')",
-        ),
-        Kind(
-            table,
-            "column's name",
-            "ALTER TABLE items RENAME COLUMN plain TO simple",
-            "ALTER TABLE items RENAME COLUMN simple TO plain",
-        ),
-        Kind(
-            table,
-            "default",
-            "ALTER TABLE items ALTER COLUMN plain SET DEFAULT 'as ever'",
-            "ALTER TABLE items ALTER COLUMN plain DROP DEFAULT",
-        ),
-        Kind(
-            table,
-            "several at once",
-            "ALTER TABLE items ADD COLUMN gate integer DEFAULT 1, ADD CONSTRAINT has_gate CHECK (gate > 0),"
-            " ADD CONSTRAINT one_gate UNIQUE (id, gate)",
-            "ALTER TABLE items DROP CONSTRAINT has_gate, DROP COLUMN gate",
-        ),
-        Kind(
-            table,
-            "unique index over duplicates",
-            "CREATE UNIQUE INDEX items_never ON items (colour)",
-            "DROP INDEX items_never",
-            must_fail="items_never",
-        ),
+def _coordination(table: str) -> Kind:
+    start = f"ALTER TABLE {table} SET"
+    return Kind(table, "coordination", *_either(start, "(coordination = 'hash')", "(coordination = 'lease')"))
+
+
+def _sharding(table: str) -> Kind:
+    start = f"ALTER TABLE {table} SET"
+    return Kind(
+        table, "sharding function", *_either(start, "(sharding_func = 'mpcrc32')", "(sharding_func = 'strcrc32')")
     )
 
 
-def _of_accounts() -> tuple[Kind, ...]:
-    table = "accounts"
-    return (
-        Kind(table, "index", "CREATE INDEX accounts_branch ON accounts (branch)", "DROP INDEX accounts_branch"),
-        Kind(
-            table,
-            "index of what always changes",
-            "CREATE INDEX accounts_balance ON accounts (balance)",
-            "DROP INDEX accounts_balance",
-        ),
-        Kind(
-            table,
-            "unique constraint",
-            "ALTER TABLE accounts ADD CONSTRAINT accounts_owner UNIQUE (owner)",
-            "ALTER TABLE accounts DROP CONSTRAINT accounts_owner",
-        ),
-        Kind(
-            table,
-            "required column",
-            "ALTER TABLE accounts ADD COLUMN limits integer NOT NULL DEFAULT 0",
-            "ALTER TABLE accounts DROP COLUMN limits",
-        ),
-        Kind(
-            table,
-            "CHECK",
-            "ALTER TABLE accounts ADD CONSTRAINT solid CHECK (balance > -1000000)",
-            "ALTER TABLE accounts DROP CONSTRAINT solid",
-        ),
-        Kind(
-            table,
-            "coordination",
-            "ALTER TABLE accounts SET (coordination = 'hash')",
-            "ALTER TABLE accounts SET (coordination = 'lease')",
-        ),
-        _on_more_storages(table),
-        Kind(
-            table,
-            "CHECK that rows violate",
-            "ALTER TABLE accounts ADD CONSTRAINT rich CHECK (balance > 1000000)",
-            "ALTER TABLE accounts DROP CONSTRAINT rich",
-            must_fail="rich",
-        ),
-    )
+def _column(table: str, column: str, there: str, back: str) -> tuple[str, str]:
+    return _either(f"ALTER TABLE {table} ALTER COLUMN {column}", there, back)
 
 
-def _of_transfers() -> tuple[Kind, ...]:
-    table = "transfers"
-    return (
-        Kind(
-            table,
-            "foreign key",
-            "ALTER TABLE transfers ADD CONSTRAINT transfers_src FOREIGN KEY (src) REFERENCES accounts",
-            "ALTER TABLE transfers DROP CONSTRAINT transfers_src",
-        ),
-        Kind(
-            table,
-            "second foreign key",
-            "ALTER TABLE transfers ADD CONSTRAINT transfers_dst FOREIGN KEY (dst) REFERENCES accounts (id)",
-            "ALTER TABLE transfers DROP CONSTRAINT transfers_dst",
-        ),
-        Kind(table, "index", "CREATE INDEX transfers_by_src ON transfers (src)", "DROP INDEX transfers_by_src"),
-        Kind(
-            table,
-            "coordination",
-            "ALTER TABLE transfers SET (coordination = 'hash')",
-            "ALTER TABLE transfers SET (coordination = 'lease')",
-        ),
-        _on_more_storages(table),
-        Kind(
-            table,
-            "foreign key of rows that refer to nothing",
-            "ALTER TABLE transfers ADD CONSTRAINT transfers_lost FOREIGN KEY (amount) REFERENCES extras",
-            "ALTER TABLE transfers DROP CONSTRAINT transfers_lost",
-            must_fail="transfers_lost",
-        ),
-        Kind(
-            table,
-            "optional column",
-            "ALTER TABLE transfers ADD COLUMN note text",
-            "ALTER TABLE transfers DROP COLUMN note",
-        ),
-    )
-
-
-def _of_extras() -> tuple[Kind, ...]:
-    table = "extras"
-    return (
-        Kind(
-            table,
-            "table's name",
-            "ALTER TABLE extras RENAME TO extras_too",
-            "ALTER TABLE extras_too RENAME TO extras",
-        ),
-        Kind(table, "table dropped and made again", "DROP TABLE extras", EXTRAS),
-        Kind(
-            table,
-            "name of a constraint",
-            "ALTER TABLE extras ADD CONSTRAINT airborne CHECK (amount > 0)",
-            "ALTER TABLE extras RENAME CONSTRAINT airborne TO aloft",
-        ),
-        Kind(table, "index", "CREATE INDEX extras_word ON extras (word)", "DROP INDEX extras_word"),
-    )
-
-
-def _of_measures() -> tuple[Kind, ...]:
-    table = "measures"
-    return (
-        Kind(
-            table, "index of a numeric", "CREATE INDEX measures_price ON measures (price)", "DROP INDEX measures_price"
-        ),
-        Kind(
-            table,
-            "index of an interval and a time",
-            "CREATE INDEX measures_took ON measures (took DESC, at)",
-            "DROP INDEX measures_took",
-        ),
-        Kind(
-            table,
-            "unique index of bytes",
-            "CREATE UNIQUE INDEX measures_raw ON measures (raw, id)",
-            "DROP INDEX measures_raw",
-        ),
-        Kind(
-            table,
-            "partial index by a numeric",
-            "CREATE INDEX measures_dear ON measures (code) WHERE price > 9.5",
-            "DROP INDEX measures_dear",
-        ),
-        Kind(
-            table,
-            "required numeric",
-            "ALTER TABLE measures ADD COLUMN weight numeric(8, 3) NOT NULL DEFAULT 1.250",
-            "ALTER TABLE measures DROP COLUMN weight",
-        ),
-        Kind(
-            table,
-            "array with a default",
-            "ALTER TABLE measures ADD COLUMN parts numeric(8, 2)[] DEFAULT '{1.5,NULL}'",
-            "ALTER TABLE measures DROP COLUMN parts",
-        ),
-        Kind(
-            table,
-            "document with a default",
-            """ALTER TABLE measures ADD COLUMN notes jsonb NOT NULL DEFAULT '{"a": [1, 2.50]}'""",
-            "ALTER TABLE measures DROP COLUMN notes",
-        ),
-        Kind(
-            table,
-            "interval and bytes at once",
-            "ALTER TABLE measures ADD COLUMN rest interval DEFAULT '1 mon',"
-            " ADD COLUMN seal bytea NOT NULL DEFAULT '\\x00ff'",
-            "ALTER TABLE measures DROP COLUMN rest, DROP COLUMN seal",
-        ),
-        Kind(
-            table,
-            "type: integer, numeric",
-            "ALTER TABLE measures ALTER COLUMN quantity TYPE numeric(10, 2)",
-            "ALTER TABLE measures ALTER COLUMN quantity TYPE integer",
-        ),
-        Kind(
-            table,
-            "scale of a numeric",
-            "ALTER TABLE measures ALTER COLUMN price TYPE numeric(14, 4)",
-            "ALTER TABLE measures ALTER COLUMN price TYPE numeric(12, 3)",
-        ),
-        Kind(
-            table,
-            "length of a text",
-            "ALTER TABLE measures ALTER COLUMN code TYPE varchar(40)",
-            "ALTER TABLE measures ALTER COLUMN code TYPE varchar(12)",
-        ),
-        Kind(
-            table,
-            "CHECK of an array",
-            "ALTER TABLE measures ADD CONSTRAINT tagged CHECK (cardinality(tags) < 500)",
-            "ALTER TABLE measures DROP CONSTRAINT tagged",
-        ),
-        Kind(
-            table,
-            "CHECK of a document",
-            "ALTER TABLE measures ADD CONSTRAINT numbered CHECK (doc ? 'n')",
-            "ALTER TABLE measures DROP CONSTRAINT numbered",
-        ),
-        _on_more_storages(table),
-        Kind(
-            table,
-            "sharding function",
-            "ALTER TABLE measures SET (sharding_func = 'mpcrc32')",
-            "ALTER TABLE measures SET (sharding_func = 'strcrc32')",
-        ),
-        Kind(
-            table,
-            "coordination",
-            "ALTER TABLE measures SET (coordination = 'hash')",
-            "ALTER TABLE measures SET (coordination = 'lease')",
-        ),
-        Kind(
-            table,
-            "unique index over duplicates",
-            "CREATE UNIQUE INDEX measures_never ON measures (quantity)",
-            "DROP INDEX measures_never",
-            must_fail="measures_never",
-        ),
-    )
-
-
-def _of_archive() -> tuple[Kind, ...]:
-    table = "archive"
-    return (
-        Kind(table, "index", "CREATE INDEX archive_price ON archive (price DESC)", "DROP INDEX archive_price"),
-        Kind(
-            table,
-            "unique index",
-            "CREATE UNIQUE INDEX archive_one ON archive (code, id)",
-            "DROP INDEX archive_one",
-        ),
-        Kind(
-            table,
-            "required column",
-            "ALTER TABLE archive ADD COLUMN shelf numeric NOT NULL DEFAULT 1.50",
-            "ALTER TABLE archive DROP COLUMN shelf",
-        ),
-        Kind(
-            table,
-            "column's name",
-            "ALTER TABLE archive RENAME COLUMN plain TO simple",
-            "ALTER TABLE archive RENAME COLUMN simple TO plain",
-        ),
-        _on_more_storages(table),
-    )
-
-
-KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_measures(), *_of_archive(), *_of_extras())
+KINDS = (
+    Kind("items", "index", *_index("items_colour", "items (colour)")),
+    Kind("items", "index of two columns, one descending", *_index("items_two", "items (colour, size DESC)")),
+    Kind("items", "partial index", *_index("items_large", "items (colour) WHERE size > 60")),
+    Kind("items", "unique index", *_index("items_one", "items (label, id)", kind="UNIQUE INDEX")),
+    Kind("items", "optional column", *_added("items", "COLUMN note text")),
+    Kind("items", "required column", *_added("items", "COLUMN stops integer NOT NULL DEFAULT 7")),
+    Kind("items", "column with a stable default", *_added("items", "COLUMN seen timestamptz DEFAULT now()")),
+    Kind("items", "NOT NULL", *_column("items", "colour", "SET NOT NULL", "DROP NOT NULL")),
+    Kind("items", "CHECK", *_added("items", "CONSTRAINT sized CHECK (size >= 0)")),
+    Kind("items", "type", *_column("items", "size", "TYPE bigint", "TYPE integer")),
+    _sharding("items"),
+    _storages("items"),
+    _coordination("items"),
+    Kind(
+        "items",
+        "column's name",
+        "ALTER TABLE items RENAME COLUMN plain TO simple",
+        "ALTER TABLE items RENAME COLUMN simple TO plain",
+    ),
+    Kind("items", "default", *_column("items", "plain", "SET DEFAULT 'as ever'", "DROP DEFAULT")),
+    Kind(
+        "items",
+        "several at once",
+        "ALTER TABLE items ADD COLUMN gate integer DEFAULT 1, ADD CONSTRAINT has_gate CHECK (gate > 0),"
+        " ADD CONSTRAINT one_gate UNIQUE (id, gate)",
+        "ALTER TABLE items DROP CONSTRAINT has_gate, DROP COLUMN gate",
+    ),
+    Kind(
+        "items",
+        "unique index over duplicates",
+        *_index("items_never", "items (colour)", kind="UNIQUE INDEX"),
+        must_fail="items_never",
+    ),
+    Kind("accounts", "index", *_index("accounts_branch", "accounts (branch)")),
+    Kind("accounts", "index of what always changes", *_index("accounts_balance", "accounts (balance)")),
+    Kind("accounts", "unique constraint", *_added("accounts", "CONSTRAINT accounts_owner UNIQUE (owner)")),
+    Kind("accounts", "required column", *_added("accounts", "COLUMN limits integer NOT NULL DEFAULT 0")),
+    Kind("accounts", "CHECK", *_added("accounts", "CONSTRAINT solid CHECK (balance > -1000000)")),
+    _coordination("accounts"),
+    _storages("accounts"),
+    Kind(
+        "accounts",
+        "CHECK that rows violate",
+        *_added("accounts", "CONSTRAINT rich CHECK (balance > 1000000)"),
+        must_fail="rich",
+    ),
+    Kind(
+        "transfers",
+        "foreign key",
+        *_added("transfers", "CONSTRAINT transfers_src FOREIGN KEY (src) REFERENCES accounts"),
+    ),
+    Kind(
+        "transfers",
+        "second foreign key",
+        *_added("transfers", "CONSTRAINT transfers_dst FOREIGN KEY (dst) REFERENCES accounts (id)"),
+    ),
+    Kind("transfers", "index", *_index("transfers_by_src", "transfers (src)")),
+    _coordination("transfers"),
+    _storages("transfers"),
+    Kind(
+        "transfers",
+        "foreign key of rows that refer to nothing",
+        *_added("transfers", "CONSTRAINT transfers_lost FOREIGN KEY (amount) REFERENCES extras"),
+        must_fail="transfers_lost",
+    ),
+    Kind("transfers", "optional column", *_added("transfers", "COLUMN note text")),
+    Kind("measures", "index of a numeric", *_index("measures_price", "measures (price)")),
+    Kind("measures", "index of an interval and a time", *_index("measures_took", "measures (took DESC, at)")),
+    Kind("measures", "unique index of bytes", *_index("measures_raw", "measures (raw, id)", kind="UNIQUE INDEX")),
+    Kind("measures", "partial index by a numeric", *_index("measures_dear", "measures (code) WHERE price > 9.5")),
+    Kind("measures", "required numeric", *_added("measures", "COLUMN weight numeric(8, 3) NOT NULL DEFAULT 1.250")),
+    Kind("measures", "array with a default", *_added("measures", "COLUMN parts numeric(8, 2)[] DEFAULT '{1.5,NULL}'")),
+    Kind(
+        "measures",
+        "document with a default",
+        *_added("measures", """COLUMN notes jsonb NOT NULL DEFAULT '{"a": [1, 2.50]}'"""),
+    ),
+    Kind(
+        "measures",
+        "interval and bytes at once",
+        *_added("measures", "COLUMN rest interval DEFAULT '1 mon'", "COLUMN seal bytea NOT NULL DEFAULT '\\x00ff'"),
+    ),
+    Kind("measures", "type: integer, numeric", *_column("measures", "quantity", "TYPE numeric(10, 2)", "TYPE integer")),
+    Kind("measures", "scale of a numeric", *_column("measures", "price", "TYPE numeric(14, 4)", "TYPE numeric(12, 3)")),
+    Kind("measures", "length of a text", *_column("measures", "code", "TYPE varchar(40)", "TYPE varchar(12)")),
+    Kind("measures", "CHECK of an array", *_added("measures", "CONSTRAINT tagged CHECK (cardinality(tags) < 500)")),
+    Kind("measures", "CHECK of a document", *_added("measures", "CONSTRAINT numbered CHECK (doc ? 'n')")),
+    _storages("measures"),
+    _sharding("measures"),
+    _coordination("measures"),
+    Kind(
+        "measures",
+        "unique index over duplicates",
+        *_index("measures_never", "measures (quantity)", kind="UNIQUE INDEX"),
+        must_fail="measures_never",
+    ),
+    Kind("archive", "index", *_index("archive_price", "archive (price DESC)")),
+    Kind("archive", "unique index", *_index("archive_one", "archive (code, id)", kind="UNIQUE INDEX")),
+    Kind("archive", "required column", *_added("archive", "COLUMN shelf numeric NOT NULL DEFAULT 1.50")),
+    Kind(
+        "archive",
+        "column's name",
+        "ALTER TABLE archive RENAME COLUMN plain TO simple",
+        "ALTER TABLE archive RENAME COLUMN simple TO plain",
+    ),
+    _storages("archive"),
+    Kind(
+        "extras", "table's name", "ALTER TABLE extras RENAME TO extras_too", "ALTER TABLE extras_too RENAME TO extras"
+    ),
+    Kind("extras", "table dropped and made again", "DROP TABLE extras", EXTRAS),
+    Kind(
+        "extras",
+        "name of a constraint",
+        "ALTER TABLE extras ADD CONSTRAINT airborne CHECK (amount > 0)",
+        "ALTER TABLE extras RENAME CONSTRAINT airborne TO aloft",
+    ),
+    Kind("extras", "index", *_index("extras_word", "extras (word)")),
+)
 TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
 REFUSALS = (
     "0A000", "22023", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006",

@@ -9,17 +9,7 @@ from typing import Any
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Index,
-    IndexColumn,
-    IndexId,
-    Placement,
-    PlacementId,
-    State,
-    TableId,
-)
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, State, TableId
 from catalog.values.types import SqlType
 from storage import encoding
 from storage.buckets import bucket_of, storage_of

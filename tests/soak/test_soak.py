@@ -20,11 +20,7 @@ def storm(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("sabotage", "found"),
-    [
-        ("row", "no existence"),
-        ("entry", "no row asks for"),
-        ("acknowledged", "was acknowledged as"),
-    ],
+    [("row", "no existence"), ("entry", "no row asks for"), ("acknowledged", "was acknowledged as")],
 )
 def test_a_fault_made_on_purpose_is_found(tmp_path: Path, sabotage: str, found: str) -> None:
     done = storm(tmp_path, "--calm", "--minutes", "0.2", "--seed", "1", "--sabotage", sabotage)

@@ -37,12 +37,7 @@ class Contents:
 
 
 def contents_of(
-    body: Json,
-    pairs: Iterable[Pair],
-    *,
-    storages: int,
-    buckets: int,
-    partial: Mapping[str, Callable[[Json], bool]],
+    body: Json, pairs: Iterable[Pair], *, storages: int, buckets: int, partial: Mapping[str, Callable[[Json], bool]]
 ) -> Contents:
     """The table as its pairs say it, compared with what its descriptor asks for."""
     found = Contents(body["name"], body["version"])
