@@ -3,15 +3,7 @@
 import psycopg
 import pytest
 
-from tests.leases.rows import (
-    USERS,
-    Connection,
-    acquire,
-    leased,
-    only,
-    register,
-    using,
-)
+from tests.leases.rows import USERS, Connection, acquire, leased, only, register, using
 
 ENDED = psycopg.errors.AdminShutdown
 

@@ -8,16 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from leases.asyncio.keeper import LeaseKeeper
 from leases.redis.gossip import publish_news
-from tests.leases.rows import (
-    USERS,
-    Connection,
-    begin_publish,
-    live_leases_below,
-    make_table,
-    only,
-    register,
-    users,
-)
+from tests.leases.rows import USERS, Connection, begin_publish, live_leases_below, make_table, only, register, users
 
 NODES = ("n1", "n2", "n3")
 VERSIONS = 10

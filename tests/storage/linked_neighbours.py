@@ -7,17 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    FOREIGN_KEY,
-    REFERENCED,
-    Column,
-    ColumnId,
-    Constraint,
-    ConstraintId,
-    Kind,
-    State,
-    TableId,
-)
+from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, ConstraintId, Kind, State, TableId
 from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import Referenced, Violation, check

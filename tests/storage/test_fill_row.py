@@ -7,16 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    Column,
-    Derivation,
-    Index,
-    IndexColumn,
-    IndexId,
-    Placement,
-    PlacementId,
-    State,
-)
+from catalog.elements import Column, Derivation, Index, IndexColumn, IndexId, Placement, PlacementId, State
 from catalog.values.types import SqlType
 from storage import pairs
 from storage.arrow import columns as arrow_columns

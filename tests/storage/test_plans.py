@@ -62,10 +62,7 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
         "a packed page of some columns": (packed_scan_sql(1, table_id, of_columns=(0, 3)), page),
         "a bounded page": (bounded_scan_sql(1, table_id), (*page, 1000)),
         "a bounded page of some columns": (bounded_scan_sql(1, table_id, columns=True), (*named, 1000)),
-        "a packed and bounded page": (
-            packed_scan_sql(1, table_id, of_columns=(0, 300), bounded=True),
-            (*page, 1000),
-        ),
+        "a packed and bounded page": (packed_scan_sql(1, table_id, of_columns=(0, 300), bounded=True), (*page, 1000)),
         "a packed page of short values": (packed_short_sql(1, table_id, of_columns=(0, 3)), (1000, *page)),
         "pairs by key, bounded": (bounded_get_sql(1, table_id), (1000, KS, COLUMNS)),
         "a page of pairs and tombstones": (scan_sql(1, table_id, tombstones=True), (*within, 51)),
@@ -78,10 +75,7 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
         "removal by key": (act_sql(Act.REMOVE, 1, table_id), (KS, COLUMNS)),
         "removal of one's own": (act_sql(Act.REMOVE_UNIQUE, 1, table_id), (KS, [0], KS, KS)),
         "removal if there is a row": (remove_if_there_sql(1, table_id), (KS[0], KS[:1], COLUMNS)),
-        "purge of values": (
-            DELETE_PAGE.format(only=f"is_tombstone AND {of_columns_sql(COLUMNS)}", **names),
-            chunk,
-        ),
+        "purge of values": (DELETE_PAGE.format(only=f"is_tombstone AND {of_columns_sql(COLUMNS)}", **names), chunk),
         "purge": (DELETE_PAGE.format(only="is_tombstone", **names), chunk),
         "deletion of entries": (DELETE_ALL.format(within=WITHIN_INDEX, **names), (LOW, HIGH)),
         "the last entry of a page": (LAST_OF_PAGE.format(within=WITHIN_INDEX, **names), (LOW, HIGH, 2000)),

@@ -36,9 +36,7 @@ def test_sessions_killed_midway_are_made_anew_within_the_lease(stage: Stage, dat
 
 
 def test_a_session_killed_while_it_acquires_is_made_anew(
-    stage: Stage,
-    database: Connection,
-    publisher: Connection,
+    stage: Stage, database: Connection, publisher: Connection
 ) -> None:
     async def scene(keeper: LeaseKeeper) -> None:
         publisher.execute("BEGIN")
@@ -56,8 +54,7 @@ def test_a_session_killed_while_it_acquires_is_made_anew(
 
 
 def test_a_node_whose_database_is_frozen_for_longer_than_the_lease_stops_before_its_end(
-    stage: Stage,
-    database: Connection,
+    stage: Stage, database: Connection
 ) -> None:
     async def scene() -> None:
         async with Proxy(stage.dsn) as proxy:
@@ -106,11 +103,7 @@ def test_while_the_database_is_frozen_callers_of_cached_leases_are_served_and_ot
 
 
 def test_redis_that_comes_back_empty_is_listened_to_again(
-    stage: Stage,
-    publisher: Connection,
-    database: Connection,
-    own_redis: OwnRedis,
-    settings: object,
+    stage: Stage, publisher: Connection, database: Connection, own_redis: OwnRedis, settings: object
 ) -> None:
     from leases.redis.gossip import publish_news
 

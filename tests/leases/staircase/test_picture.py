@@ -264,10 +264,7 @@ def test_the_seconds_of_nodes_add_up() -> None:
         "n2": [sample(9.9, 300, 2.0, 9.0), sample(10.9, 300, 2.0, 9.0)],
         "n3": [sample(10.5, 0, None, None)],
     }
-    assert seconds_of(reported, 12.0) == {
-        Second(10.0, 300.0, 2.0, 9.0): 1,
-        Second(11.0, 400.0, 1.75, 9.0): 3,
-    }
+    assert seconds_of(reported, 12.0) == {Second(10.0, 300.0, 2.0, 9.0): 1, Second(11.0, 400.0, 1.75, 9.0): 3}
     assert seconds_of({}, 12.0) == {}
 
 

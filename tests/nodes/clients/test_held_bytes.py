@@ -12,13 +12,7 @@ from nodes.clients import portals
 from nodes.clients.channel import WRITE_BEHIND_BYTES, Channel
 from nodes.clients.connection import Client
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
-from nodes.execution.held_rows import (
-    CONNECTION_BYTES_MAX,
-    NODE_BYTES_MAX,
-    HeldRows,
-    KeptByConnection,
-    NodeRows,
-)
+from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
 from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row

@@ -36,10 +36,7 @@ HOSTILE = {
     "a padded text for each row": ("INSERT INTO {t} SELECT id + 10000, lpad(v, 1000000), 1 FROM {t}", "54000"),
     "a list of many values": ("SELECT count(*) FROM {t} WHERE id IN (" + "1," * 300_000 + "1)", "54000"),
     "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
-    "many rows of constants": (
-        "SELECT count(*) FROM (VALUES " + "(1)," * 30_000 + "(1)) x",
-        None,
-    ),
+    "many rows of constants": ("SELECT count(*) FROM (VALUES " + "(1)," * 30_000 + "(1)) x", None),
     "a choice among many": (
         "SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END FROM {t} ORDER BY 1",
         None,
@@ -159,11 +156,7 @@ HOSTILE_VALUES = {
         "a" * 15_000_000,
         "54000",
     ),
-    "a long text and a long pattern": (
-        "SELECT %s LIKE '%%" + "_a" * 400 + "b%%' FROM {t} WHERE id = 7",
-        LONG,
-        None,
-    ),
+    "a long text and a long pattern": ("SELECT %s LIKE '%%" + "_a" * 400 + "b%%' FROM {t} WHERE id = 7", LONG, None),
     "a long text and many patterns": (
         "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
         LONG,

@@ -84,8 +84,7 @@ RAN_OUT = "RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the transaction h
 
 
 @pytest.mark.parametrize(
-    ("is_revoked", "why"),
-    [(True, "olga revoked its lease on flights v14"), (False, "its lease on version 14 ran out")],
+    ("is_revoked", "why"), [(True, "olga revoked its lease on flights v14"), (False, "its lease on version 14 ran out")]
 )
 def test_a_refusal_goes_on_naming_the_revocation(pane: Client, is_revoked: bool, why: str) -> None:
     """Its node may know only that the lease is over by now: an older version is not renewed, and so not missed."""

@@ -10,17 +10,7 @@ import pytest
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Constraint,
-    ConstraintId,
-    Derivation,
-    Index,
-    IndexColumn,
-    IndexId,
-    State,
-)
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
 from catalog.values.types import SqlType
 from expressions.rows import canonical
 from storage import encoding

@@ -7,17 +7,7 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Constraint,
-    ConstraintId,
-    Derivation,
-    Index,
-    IndexColumn,
-    IndexId,
-    State,
-)
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
 from catalog.values.types import SqlType
 from tests.nodes.conftest import Cluster
 from tests.nodes.execution.test_states import kept, pair

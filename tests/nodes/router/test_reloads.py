@@ -44,12 +44,7 @@ def test_a_reload_that_began_before_a_request_asked_satisfies_it_only_with_somet
 
 def test_a_request_that_could_not_be_planned_takes_the_word_of_a_reload_of_its_own():
     effects = run((0.0, misplanned(1)), (0.1, misplanned(2)), (0.2, Loaded(V4)), (0.3, Loaded(V4)))
-    assert effects == [
-        Load(),
-        Wake(1, Outcome.NOTHING_NEWER, V4),
-        Load(),
-        Wake(2, Outcome.NOTHING_NEWER, V4),
-    ]
+    assert effects == [Load(), Wake(1, Outcome.NOTHING_NEWER, V4), Load(), Wake(2, Outcome.NOTHING_NEWER, V4)]
 
 
 def test_a_refused_request_waits_until_the_newer_version_is_published():

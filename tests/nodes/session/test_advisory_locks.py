@@ -155,7 +155,8 @@ def test_a_wait_that_may_block_others_is_short(
                 assert await node.run(f"SET lock_timeout = '{asked_for}'") is None
                 assert await node.run("BEGIN") is None
                 assert await node.run(statement, alone=False) is None
-                assert await node.run("SELECT pg_advisory_lock(7)", alone=False) == "55P03"
+                async with asyncio.timeout(20):
+                    assert await node.run("SELECT pg_advisory_lock(7)", alone=False) == "55P03"
                 assert await node.run("ROLLBACK") is None
         await node.session.locks.pool.close()
 

@@ -9,17 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Constraint,
-    ConstraintId,
-    Index,
-    IndexColumn,
-    IndexId,
-    State,
-    TableId,
-)
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexColumn, IndexId, State, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
 from expressions.sqltypes import INT4, INT8, NUMERIC, TEXT, Type

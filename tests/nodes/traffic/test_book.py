@@ -66,11 +66,7 @@ def test_every_kind_of_action_is_chosen_and_keys_are_never_used_again() -> None:
 @pytest.mark.parametrize(
     ("columns", "key", "why"),
     [
-        (
-            [("id", SqlType.TEXT), ("a", SqlType.TEXT)],
-            1,
-            "needs one integer or bigint column as primary key",
-        ),
+        ([("id", SqlType.TEXT), ("a", SqlType.TEXT)], 1, "needs one integer or bigint column as primary key"),
         ([("id", SqlType.BIGINT)], 1, "has no column besides its key"),
     ],
 )

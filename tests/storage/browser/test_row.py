@@ -7,17 +7,7 @@ from dataclasses import replace
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Index,
-    IndexColumn,
-    IndexId,
-    Placement,
-    PlacementId,
-    State,
-    TableId,
-)
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, State, TableId
 from catalog.values.errors import BadValue
 from catalog.values.types import SqlType
 from storage import encoding
