@@ -24,7 +24,7 @@ from rollouts.statements.tables import (
     check_row,
     table_of,
 )
-from rollouts.statements.values import Value, cast
+from rollouts.statements.values import Type, Value, cast
 
 Parameters = Mapping[str, Value]
 Answer = tuple[tuple[tuple[str, Value], ...], ...]
@@ -137,6 +137,16 @@ def check_names(statement: Statement, schema: Schema) -> None:
     _check_kinds(statement, table, schema)
 
 
+def _check_literals(statement: Statement, schema: Schema, parameters: Parameters) -> None:
+    """Raises 22P02 or 22003, without a row, for a text that no column beside it could have."""
+    types = table_of(schema, statement.table).types
+    where = [statement.where, *(output.expression for output in statement.outputs)]
+    for name, given in (pair for one in where if one is not None for pair in one.beside):
+        value = given({}, parameters)
+        if isinstance(value, str):
+            cast(value, Type(types[name].name))
+
+
 def _check_insert(insert: Insert, table: Table, schema: Schema) -> None:
     names = insert.columns or table.public_names
     for name in insert.columns:
@@ -217,6 +227,7 @@ def execute(
 ) -> Effect:
     """`snapshot`: what the statement began with, if older than `contents`. Raises `Refused`."""
     check_names(statement, schema)
+    _check_literals(statement, schema, parameters)
     return _Execution(statement, schema, contents, parameters, contents if snapshot is None else snapshot).run()
 
 

@@ -38,6 +38,9 @@ class Expression:
     kind: Callable[[Types], Kind] = field(default=lambda types: None, compare=False, repr=False)
     """Its kind beside columns of these types. Raises 42883 or 42804."""
 
+    beside: tuple[tuple[str, Evaluate], ...] = field(default=(), compare=False, repr=False)
+    """Columns, each with a literal or parameter that is compared with it, and so is read as of its type."""
+
     def __call__(self, row: Row, parameters: Mapping[str, Value]) -> Value:
         return self.evaluate(row, parameters)
 
@@ -152,13 +155,16 @@ class Compiler:
         self._own = qualifiers
         self._columns: set[str] = set()
         self._parameters: set[str] = set()
+        self._beside: list[tuple[str, Evaluate]] = []
 
     def compile(self, node: Any, text: str = "") -> Expression:
         self._columns, self._parameters = set(), set()
+        self._beside = []
         evaluate = self._of(node)
+        beside = tuple(self._beside)
         equal, exposed = self._uses(node)
         names = frozenset(self._columns), frozenset(self._parameters)
-        return Expression(text, evaluate, *names, equal, exposed, self._required(node), partial(kind_of, node))
+        return Expression(text, evaluate, *names, equal, exposed, self._required(node), partial(kind_of, node), beside)
 
     def _required(self, node: Any) -> frozenset[tuple[str, str]]:
         kind = node.WhichOneof("node")
@@ -317,6 +323,8 @@ class Compiler:
         kind = _KINDS.get(node.kind)
         if kind is None:
             raise NotModelled(f"operator {sign} of this form is not modelled")
+        if kind != "like" and (kind != "operator" or sign in _COMPARISONS):
+            self._compared(node)
         if kind in ("in", "between", "not between"):
             return self._list_of(kind, sign, self._of(node.lexpr), self._all(node.rexpr.list.items))
         if not node.HasField("lexpr"):
@@ -340,6 +348,13 @@ class Compiler:
             return _binary(sign, a, b)
 
         return evaluate
+
+    def _compared(self, node: Any) -> None:
+        right = node.rexpr.list.items if node.rexpr.WhichOneof("node") == "list" else [node.rexpr]
+        sides = [node.lexpr, *right]
+        columns = [one for one in sides if one.WhichOneof("node") == "column_ref"]
+        for given in (one for one in sides if one.WhichOneof("node") in ("param_ref", "a_const")):
+            self._beside += [(self._name(one), self._of(given)) for one in columns]
 
     def _list_of(self, kind: str, sign: str, left: Evaluate, items: list[Evaluate]) -> Evaluate:
         def evaluate(row: Row, given: Mapping[str, Value]) -> Value:
@@ -366,6 +381,7 @@ def _in_zone(zone: Value, moment: Value) -> Value:
 
 
 _LEAVES = ("column_ref", "param_ref", "a_const")
+_COMPARISONS = ("=", "<>", "!=", "<", "<=", ">", ">=")
 _EQUALITIES = (1, 4, 5)
 _KINDS = {
     1: "operator",
