@@ -140,14 +140,11 @@ def test_draining_and_undraining_are_logged(staff: Callable[..., Client]) -> Non
     assert [entry.change_message for entry in LogEntry.objects.order_by("id")] == ["Drained", "Undrained"]
 
 
-@pytest.mark.parametrize(
-    ("page", "action", "permission", "said"),
-    [
-        (LEASES, "release", "release_lease", "Released: 1"),
-        (LEASES, "revoke", "revoke_lease", "Revoked: 1"),
-        (NODES, "drain", "drain_node", "Drained: 1"),
-    ],
-)
+@pytest.mark.parametrize(("page", "action", "permission", "said"), [
+    (LEASES, "release", "release_lease", "Released: 1"),
+    (LEASES, "revoke", "revoke_lease", "Revoked: 1"),
+    (NODES, "drain", "drain_node", "Drained: 1"),
+])  # fmt: skip
 def test_what_takes_too_long_is_said_and_the_others_are_done(
     staff: Callable[..., Client],
     database: Connection,

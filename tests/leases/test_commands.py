@@ -86,17 +86,12 @@ def test_what_waits_for_longer_than_a_lease_is_stated_of_its_node(
             client.delete("schemalab:samples:n1")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param(("leases", "orders"), "there is no table orders; known: users", id="an unknown table is named"),
-        pytest.param(
-            ("leases", "revoke", "users", "n9"), "there is no node n9; known: n1", id="an unknown node is named"
-        ),
-        pytest.param(("leases", "revoke", "users"), "usage: manage.py leases", id="revoke needs a node"),
-        pytest.param(("leases", "revoke", "a", "b", "c"), "usage: manage.py leases", id="too many words"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    pytest.param(("leases", "orders"), "there is no table orders; known: users", id="an unknown table is named"),
+    pytest.param(("leases", "revoke", "users", "n9"), "there is no node n9; known: n1", id="an unknown node is named"),
+    pytest.param(("leases", "revoke", "users"), "usage: manage.py leases", id="revoke needs a node"),
+    pytest.param(("leases", "revoke", "a", "b", "c"), "usage: manage.py leases", id="too many words"),
+])  # fmt: skip
 def test_bad_usage_exits_with_2_and_one_line(
     database: Connection, node: None, words: tuple[str, ...], message: str
 ) -> None:

@@ -13,15 +13,11 @@ def test_a_holder_is_named_by_person_program_and_statement() -> None:
     assert str(holder()) == "session 4 of alice (report) is idle after UPDATE t SET a = 1"
 
 
-@pytest.mark.parametrize(
-    ("statement", "line"),
-    [
-        ("SELECT 1\n  FROM t", "SELECT 1 FROM t"),
-        ("SELECT '\x1b[2J'", "SELECT ' [2J'"),
-        ("x" * 500, "x" * STATEMENT_MAX + " .."),
-    ],
-    ids=["one line", "no escape reaches a terminal", "a long one is cut"],
-)
+@pytest.mark.parametrize(("statement", "line"), [
+    ("SELECT 1\n  FROM t", "SELECT 1 FROM t"),
+    ("SELECT '\x1b[2J'", "SELECT ' [2J'"),
+    ("x" * 500, "x" * STATEMENT_MAX + " .."),
+], ids=["one line", "no escape reaches a terminal", "a long one is cut"])  # fmt: skip
 def test_what_a_user_wrote_is_shown_as_one_harmless_line(statement: str, line: str) -> None:
     assert shown(statement) == line
 

@@ -115,15 +115,12 @@ def test_a_release_takes_only_its_own_row(database: Connection, node: None) -> N
     assert leased(database) == [(USERS, 1, "n2", 1)]
 
 
-@pytest.mark.parametrize(
-    ("state", "table_state", "refusal"),
-    [
-        pytest.param(State.PUBLIC, "live", None, id="a public table may be leased"),
-        pytest.param(State.DELETE_ONLY, "live", None, id="a delete-only table may be leased for internal use"),
-        pytest.param(State.ABSENT, "live", "table users is absent", id="an absent table may not be leased"),
-        pytest.param(State.PUBLIC, "dropped", "table users is dropped", id="a dropped table may not be leased"),
-    ],
-)
+@pytest.mark.parametrize(("state", "table_state", "refusal"), [
+    pytest.param(State.PUBLIC, "live", None, id="a public table may be leased"),
+    pytest.param(State.DELETE_ONLY, "live", None, id="a delete-only table may be leased for internal use"),
+    pytest.param(State.ABSENT, "live", "table users is absent", id="an absent table may not be leased"),
+    pytest.param(State.PUBLIC, "dropped", "table users is dropped", id="a dropped table may not be leased"),
+])  # fmt: skip
 def test_which_tables_may_be_leased(database: Connection, state: State, table_state: str, refusal: str | None) -> None:
     make_table(database, users(state=state), table_state=table_state)
     register(database)
@@ -141,14 +138,11 @@ def test_why_there_is_no_lease_names_a_table_without_a_version(database: Connect
     assert only(database, "SELECT lease_refusal(%s)", USERS) == "table users is only reserved: it has no version yet"
 
 
-@pytest.mark.parametrize(
-    ("name", "incarnation", "sqlstate"),
-    [
-        pytest.param("n9", 1, "SL101", id="an unknown node gets no lease"),
-        pytest.param("n1", 2, "SL101", id="an incarnation to come gets no lease"),
-        pytest.param("n1", 0, "SL101", id="a former incarnation gets no lease"),
-    ],
-)
+@pytest.mark.parametrize(("name", "incarnation", "sqlstate"), [
+    pytest.param("n9", 1, "SL101", id="an unknown node gets no lease"),
+    pytest.param("n1", 2, "SL101", id="an incarnation to come gets no lease"),
+    pytest.param("n1", 0, "SL101", id="a former incarnation gets no lease"),
+])  # fmt: skip
 def test_only_the_current_incarnation_is_granted(
     database: Connection, node: None, name: str, incarnation: int, sqlstate: str
 ) -> None:

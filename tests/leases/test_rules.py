@@ -13,17 +13,14 @@ def lease(version: int, expires_at: float, node: str = "n1", table: TableId = US
     return Lease(table, version, NodeId(node), 1, expires_at)
 
 
-@pytest.mark.parametrize(
-    ("version", "expires_at", "blocks"),
-    [
-        pytest.param(4, 60.0, False, id="the newest version may be leased"),
-        pytest.param(3, 60.0, False, id="the version before it may stay leased"),
-        pytest.param(2, 60.0, True, id="a third version must wait"),
-        pytest.param(1, 60.0, True, id="a fourth all the more"),
-        pytest.param(2, 10.0, False, id="a lease that ends this moment blocks nobody"),
-        pytest.param(2, 9.0, False, id="an expired lease blocks nobody"),
-    ],
-)
+@pytest.mark.parametrize(("version", "expires_at", "blocks"), [
+    pytest.param(4, 60.0, False, id="the newest version may be leased"),
+    pytest.param(3, 60.0, False, id="the version before it may stay leased"),
+    pytest.param(2, 60.0, True, id="a third version must wait"),
+    pytest.param(1, 60.0, True, id="a fourth all the more"),
+    pytest.param(2, 10.0, False, id="a lease that ends this moment blocks nobody"),
+    pytest.param(2, 9.0, False, id="an expired lease blocks nobody"),
+])  # fmt: skip
 def test_who_blocks_version_4(version: int, expires_at: float, blocks: bool) -> None:
     held = lease(version, expires_at)
     found = rules.blockers([held], table=USERS, next_version=4, now=10.0)
@@ -42,14 +39,11 @@ def test_the_wait_ends_with_the_last_blocker_at_the_latest() -> None:
     assert (hindrance.until, hindrance.nodes) == (50.0, ("n1", "n2"))
 
 
-@pytest.mark.parametrize(
-    ("locked", "hinders"),
-    [
-        pytest.param({2}, True, id="a running transaction of the version that ends now holds the publish back"),
-        pytest.param({3}, False, id="one of the version before the next does not"),
-        pytest.param(set(), False, id="no lock, no hindrance"),
-    ],
-)
+@pytest.mark.parametrize(("locked", "hinders"), [
+    pytest.param({2}, True, id="a running transaction of the version that ends now holds the publish back"),
+    pytest.param({3}, False, id="one of the version before the next does not"),
+    pytest.param(set(), False, id="no lock, no hindrance"),
+])  # fmt: skip
 def test_locks_hold_back_a_publish_without_any_lease(locked: set[int], hinders: bool) -> None:
     hindrance = rules.publish_hindrance([], table=USERS, next_version=4, now=0.0, locked=locked)
     assert (hindrance is not None) is hinders
@@ -71,15 +65,12 @@ def test_a_lease_on_a_third_version_breaks_the_invariant() -> None:
     assert rules.versions_in_use(leases, table=USERS, now=0.0) == (2, 3, 4)
 
 
-@pytest.mark.parametrize(
-    ("state", "internal", "refusal"),
-    [
-        pytest.param(State.PUBLIC, False, None, id="a public table is for everybody"),
-        pytest.param(State.DELETE_ONLY, True, None, id="a delete-only table is for deletes of ours"),
-        pytest.param(State.DELETE_ONLY, False, "users is delete-only", id="a delete-only table is not for users"),
-        pytest.param(State.ABSENT, True, "users is absent", id="an absent table is for nobody"),
-    ],
-)
+@pytest.mark.parametrize(("state", "internal", "refusal"), [
+    pytest.param(State.PUBLIC, False, None, id="a public table is for everybody"),
+    pytest.param(State.DELETE_ONLY, True, None, id="a delete-only table is for deletes of ours"),
+    pytest.param(State.DELETE_ONLY, False, "users is delete-only", id="a delete-only table is not for users"),
+    pytest.param(State.ABSENT, True, "users is absent", id="an absent table is for nobody"),
+])  # fmt: skip
 def test_which_tables_may_be_leased(state: State, internal: bool, refusal: str | None) -> None:
     assert rules.may_acquire(state, internal=internal) is (refusal is None)
     if refusal is None:
@@ -106,17 +97,14 @@ def test_whoever_hinders_one_of_several_tables_hinders_all() -> None:
     assert rules.all_hindrances([None, None]) is None
 
 
-@pytest.mark.parametrize(
-    ("version", "fence", "newest_visible", "refusal"),
-    [
-        pytest.param(3, 3, 3, None, id="the newest version may be used"),
-        pytest.param(2, 2, 3, None, id="an older one that the fence still accepts may be used"),
-        pytest.param(2, 3, 3, Refusal.BELOW_FENCE, id="one below the fence may not"),
-        pytest.param(3, 2, 2, Refusal.NOT_VISIBLE, id="one newer than the snapshot may not"),
-        pytest.param(1, 2, 0, Refusal.BELOW_FENCE, id="the fence is asked before the snapshot"),
-        pytest.param(1, None, 1, Refusal.NOT_VISIBLE, id="a table without a fence has been dropped"),
-    ],
-)
+@pytest.mark.parametrize(("version", "fence", "newest_visible", "refusal"), [
+    pytest.param(3, 3, 3, None, id="the newest version may be used"),
+    pytest.param(2, 2, 3, None, id="an older one that the fence still accepts may be used"),
+    pytest.param(2, 3, 3, Refusal.BELOW_FENCE, id="one below the fence may not"),
+    pytest.param(3, 2, 2, Refusal.NOT_VISIBLE, id="one newer than the snapshot may not"),
+    pytest.param(1, 2, 0, Refusal.BELOW_FENCE, id="the fence is asked before the snapshot"),
+    pytest.param(1, None, 1, Refusal.NOT_VISIBLE, id="a table without a fence has been dropped"),
+])  # fmt: skip
 def test_which_version_a_transaction_may_use(
     version: int, fence: int | None, newest_visible: int, refusal: Refusal | None
 ) -> None:

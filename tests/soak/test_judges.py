@@ -23,18 +23,15 @@ def ledger() -> Ledger:
     return made
 
 
-@pytest.mark.parametrize(
-    ("found", "fault"),
-    [
-        pytest.param({1: RED, 2: BLUE}, None, id="the unknown transaction did nothing"),
-        pytest.param({1: RED, 3: BLUE}, None, id="the unknown transaction did everything"),
-        pytest.param({1: RED}, "neither before nor after", id="one of its effects alone is a fault"),
-        pytest.param({1: RED, 2: BLUE, 3: BLUE}, "neither before nor after", id="the other one alone, too"),
-        pytest.param({3: BLUE}, "row 1 was acknowledged", id="an acknowledged row is missing"),
-        pytest.param({1: BLUE, 3: BLUE}, "row 1 was acknowledged", id="an acknowledged row has another value"),
-        pytest.param({1: RED, 3: BLUE, 9: RED}, "row 9 was refused", id="a refused row is there"),
-    ],
-)
+@pytest.mark.parametrize(("found", "fault"), [
+    pytest.param({1: RED, 2: BLUE}, None, id="the unknown transaction did nothing"),
+    pytest.param({1: RED, 3: BLUE}, None, id="the unknown transaction did everything"),
+    pytest.param({1: RED}, "neither before nor after", id="one of its effects alone is a fault"),
+    pytest.param({1: RED, 2: BLUE, 3: BLUE}, "neither before nor after", id="the other one alone, too"),
+    pytest.param({3: BLUE}, "row 1 was acknowledged", id="an acknowledged row is missing"),
+    pytest.param({1: BLUE, 3: BLUE}, "row 1 was acknowledged", id="an acknowledged row has another value"),
+    pytest.param({1: RED, 3: BLUE, 9: RED}, "row 9 was refused", id="a refused row is there"),
+])  # fmt: skip
 def test_what_is_found_is_held_against_what_was_answered(found: dict[int, Row], fault: str | None) -> None:
     faults = ledger().faults(found)
     assert len(faults) == (0 if fault is None else 1)
@@ -54,16 +51,13 @@ def test_a_client_leaves_alone_what_is_in_doubt() -> None:
     assert set(ledger().certain) == {1}
 
 
-@pytest.mark.parametrize(
-    ("sqlstate", "was_commit_sent", "outcome"),
-    [
-        pytest.param(None, False, Outcome.REFUSED, id="lost before COMMIT was sent: nothing may be seen"),
-        pytest.param(None, True, Outcome.UNKNOWN, id="lost at COMMIT"),
-        pytest.param("08007", True, Outcome.UNKNOWN, id="the node says that it does not know"),
-        pytest.param("57P01", True, Outcome.UNKNOWN, id="the node ends while it commits"),
-        pytest.param("40001", True, Outcome.REFUSED, id="a serialization failure is final"),
-    ],
-)
+@pytest.mark.parametrize(("sqlstate", "was_commit_sent", "outcome"), [
+    pytest.param(None, False, Outcome.REFUSED, id="lost before COMMIT was sent: nothing may be seen"),
+    pytest.param(None, True, Outcome.UNKNOWN, id="lost at COMMIT"),
+    pytest.param("08007", True, Outcome.UNKNOWN, id="the node says that it does not know"),
+    pytest.param("57P01", True, Outcome.UNKNOWN, id="the node ends while it commits"),
+    pytest.param("40001", True, Outcome.REFUSED, id="a serialization failure is final"),
+])  # fmt: skip
 def test_what_an_error_says_of_a_transaction(sqlstate: str | None, was_commit_sent: bool, outcome: Outcome) -> None:
     assert outcome_of(sqlstate, was_commit_sent=was_commit_sent) is outcome
 
@@ -90,32 +84,26 @@ def test_half_a_transfer_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("versions", "newest", "is_fault"),
-    [
-        pytest.param([4, 5], 5, False, id="the two newest"),
-        pytest.param([4], 5, False, id="only the one before"),
-        pytest.param([3, 5], 5, True, id="two that are not adjacent"),
-        pytest.param([3, 4, 5], 5, True, id="three"),
-        pytest.param([6], 5, True, id="one that does not exist"),
-    ],
-)
+@pytest.mark.parametrize(("versions", "newest", "is_fault"), [
+    pytest.param([4, 5], 5, False, id="the two newest"),
+    pytest.param([4], 5, False, id="only the one before"),
+    pytest.param([3, 5], 5, True, id="two that are not adjacent"),
+    pytest.param([3, 4, 5], 5, True, id="three"),
+    pytest.param([6], 5, True, id="one that does not exist"),
+])  # fmt: skip
 def test_live_leases_are_on_the_two_newest_versions(versions: list[int], newest: int, is_fault: bool) -> None:
     assert (fault_of_leases(versions, newest) is not None) == is_fault
 
 
-@pytest.mark.parametrize(
-    ("outcome", "rows", "is_so"),
-    [
-        (Outcome.DONE, 3, True),
-        (Outcome.DONE, None, False),
-        (Outcome.REFUSED, None, True),
-        (Outcome.REFUSED, 3, False),
-        (Outcome.UNKNOWN, None, True),
-        (Outcome.UNKNOWN, 3, True),
-        (Outcome.UNKNOWN, 2, False),
-    ],
-)
+@pytest.mark.parametrize(("outcome", "rows", "is_so"), [
+    (Outcome.DONE, 3, True),
+    (Outcome.DONE, None, False),
+    (Outcome.REFUSED, None, True),
+    (Outcome.REFUSED, 3, False),
+    (Outcome.UNKNOWN, None, True),
+    (Outcome.UNKNOWN, 3, True),
+    (Outcome.UNKNOWN, 2, False),
+])  # fmt: skip
 def test_a_made_table_is_there_as_its_outcome_says(outcome: Outcome, rows: int | None, is_so: bool) -> None:
     assert is_possible(outcome, rows) is is_so
 

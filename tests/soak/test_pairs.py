@@ -73,16 +73,13 @@ def test_rows_are_read_as_they_were_stored() -> None:
     assert found.entries == 4 + 4 + 2
 
 
-@pytest.mark.parametrize(
-    ("is_meant", "fault"),
-    [
-        pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == 0, "no existence", id="existence"),
-        pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == WORD, "required column word", id="value"),
-        pytest.param(lambda k, c: k[2:4] == b"\0\1", "no entry in index by_size", id="entry"),
-        pytest.param(lambda k, c: k[2:4] == b"\0\2", "no entry in index by_word", id="unique entry"),
-        pytest.param(lambda k, c: k[2:4] == b"\0\3", "no entry in index large", id="partial entry"),
-    ],
-)
+@pytest.mark.parametrize(("is_meant", "fault"), [
+    pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == 0, "no existence", id="existence"),
+    pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == WORD, "required column word", id="value"),
+    pytest.param(lambda k, c: k[2:4] == b"\0\1", "no entry in index by_size", id="entry"),
+    pytest.param(lambda k, c: k[2:4] == b"\0\2", "no entry in index by_word", id="unique entry"),
+    pytest.param(lambda k, c: k[2:4] == b"\0\3", "no entry in index large", id="partial entry"),
+])  # fmt: skip
 def test_a_missing_pair_is_found(is_meant, fault: str) -> None:
     pairs = stored_pairs()
     pairs.remove(next(pair for pair in pairs if is_meant(*pair[1:3])))

@@ -80,18 +80,15 @@ def test_a_numeric_whose_scale_has_no_room_for_its_digits_is_no_value() -> None:
         value_of("numeric", whole[:1] + b"\0\1" + whole[3:])
 
 
-@pytest.mark.parametrize(
-    ("kind", "data"),
-    [
-        ("numeric", b"\1\x40\x80\0\x0d"),
-        ("numeric", b"\3\0"),
-        ("numeric", b"\1\x40\x80\0\0"),
-        ("bytea", b"\1abc\0\xff"),
-        ("text[]", b"\1\1a\0"),
-        ("integer", b"\3\0\0\0\0"),
-        ("interval", b"\1\0"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "data"), [
+    ("numeric", b"\1\x40\x80\0\x0d"),
+    ("numeric", b"\3\0"),
+    ("numeric", b"\1\x40\x80\0\0"),
+    ("bytea", b"\1abc\0\xff"),
+    ("text[]", b"\1\1a\0"),
+    ("integer", b"\3\0\0\0\0"),
+    ("interval", b"\1\0"),
+])  # fmt: skip
 def test_bytes_that_do_not_end_or_hold_nothing_are_no_value(kind: str, data: bytes) -> None:
     with pytest.raises(Unreadable):
         value_of(kind, data)

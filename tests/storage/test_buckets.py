@@ -12,24 +12,21 @@ from storage.buckets import BUCKETS, UnknownFunction, bucket_of, owned_by, packe
 T, N, B = SqlType.TEXT, SqlType.BIGINT, SqlType.BOOLEAN
 
 
-@pytest.mark.parametrize(
-    ("function", "values", "bucket"),
-    [
-        ("strcrc32", [(N, 1)], 477),
-        ("strcrc32", [(T, "2")], 401),
-        ("strcrc32", [(T, "Emma")], 2861),
-        ("strcrc32", [(T, "Emma"), (N, 22)], 830),
-        ("strcrc32", [(T, "Emma"), (N, None), (N, 22)], 2861),
-        ("strcrc32", [(B, True)], 1683),
-        ("strcrc32", [(B, False)], 1630),
-        ("mpcrc32", [(N, 1)], 1614),
-        ("mpcrc32", [(T, "Emma")], 2861),
-        ("bucket", [(N, 2999)], 2999),
-        ("bucket", [(N, 3001)], 1),
-        ("bucket", [(N, -1)], 2999),
-        ("bucket", [(N, None)], 1),
-    ],
-)
+@pytest.mark.parametrize(("function", "values", "bucket"), [
+    ("strcrc32", [(N, 1)], 477),
+    ("strcrc32", [(T, "2")], 401),
+    ("strcrc32", [(T, "Emma")], 2861),
+    ("strcrc32", [(T, "Emma"), (N, 22)], 830),
+    ("strcrc32", [(T, "Emma"), (N, None), (N, 22)], 2861),
+    ("strcrc32", [(B, True)], 1683),
+    ("strcrc32", [(B, False)], 1630),
+    ("mpcrc32", [(N, 1)], 1614),
+    ("mpcrc32", [(T, "Emma")], 2861),
+    ("bucket", [(N, 2999)], 2999),
+    ("bucket", [(N, 3001)], 1),
+    ("bucket", [(N, -1)], 2999),
+    ("bucket", [(N, None)], 1),
+])  # fmt: skip
 def test_functions_have_their_vectors(function: str, values: list[tuple[SqlType, Value | None]], bucket: int) -> None:
     assert bucket_of(function, values) == bucket
 

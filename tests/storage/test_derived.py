@@ -54,14 +54,11 @@ def written(row: StoredRow, **columns: bytes) -> StoredRow:
     return StoredRow(row.key, {**row.columns, **{ColumnId(int(c[1:])): v for c, v in columns.items()}})
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "inserted", "updated", "deleted"),
-    [
-        pytest.param(DELETE_ONLY, [], [Act.REMOVE], [Act.REMOVE], id="delete-only"),
-        pytest.param(FILLING, [Act.PUT], [Act.PUT], [Act.TOMBSTONE], id="filling"),
-        pytest.param(BEFORE, [Act.PUT], [Act.PUT], [Act.REMOVE], id="write-only"),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "inserted", "updated", "deleted"), [
+    pytest.param(DELETE_ONLY, [], [Act.REMOVE], [Act.REMOVE], id="delete-only"),
+    pytest.param(FILLING, [Act.PUT], [Act.PUT], [Act.TOMBSTONE], id="filling"),
+    pytest.param(BEFORE, [Act.PUT], [Act.PUT], [Act.REMOVE], id="write-only"),
+])  # fmt: skip
 def test_the_twins_pair_in_each_state(
     descriptor: Descriptor, inserted: list[Act], updated: list[Act], deleted: list[Act]
 ) -> None:
@@ -112,14 +109,11 @@ def test_after_the_swap_the_old_column_follows_the_twin() -> None:
     assert acts(update_row(LEAVING, old, {TWIN: number(8)}), key_of(NAME)) == [Act.REMOVE]
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "had", "has"),
-    [
-        pytest.param(BEFORE, number(7), number(7), id="write-only: it goes along"),
-        pytest.param(FILLING, None, number(7), id="filling: what the fill would put is put"),
-        pytest.param(DELETE_ONLY, number(7), None, id="delete-only: never put, not even when moved"),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "had", "has"), [
+    pytest.param(BEFORE, number(7), number(7), id="write-only: it goes along"),
+    pytest.param(FILLING, None, number(7), id="filling: what the fill would put is put"),
+    pytest.param(DELETE_ONLY, number(7), None, id="delete-only: never put, not even when moved"),
+])  # fmt: skip
 def test_a_row_that_moves_to_another_key(descriptor: Descriptor, had: bytes | None, has: bytes | None) -> None:
     row = written(user(1, "7"), c4=had) if had else user(1, "7")
     ops = update_row(descriptor, row, {}, new_key=row_key(PLAIN, [2]))

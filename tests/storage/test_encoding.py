@@ -47,14 +47,11 @@ def test_nan_is_the_greatest_double_and_minus_zero_is_zero() -> None:
     assert encode(SqlType.DOUBLE, -0.0) == encode(SqlType.DOUBLE, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        pytest.param(b"", "no bigint starts at byte 0", id="nothing there"),
-        pytest.param(b"\x07", "no bigint starts at byte 0 of 07", id="an unknown marker"),
-        pytest.param(b"\x01\x00", "the bigint at byte 0 of 0100 has no end", id="cut off"),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    pytest.param(b"", "no bigint starts at byte 0", id="nothing there"),
+    pytest.param(b"\x07", "no bigint starts at byte 0 of 07", id="an unknown marker"),
+    pytest.param(b"\x01\x00", "the bigint at byte 0 of 0100 has no end", id="cut off"),
+])  # fmt: skip
 def test_bytes_that_are_no_value_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(Undecodable, match=message):
         decode(SqlType.BIGINT, data)

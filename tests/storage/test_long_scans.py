@@ -17,13 +17,10 @@ from tests.storage.stage import STORAGES, Stage, user
 PAGE = 40
 
 
-@pytest.mark.parametrize(
-    ("rows", "is_one"),
-    [
-        pytest.param(10, False, id="a short scan remembers what it read"),
-        pytest.param(200, True, id="a long one the table"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "is_one"), [
+    pytest.param(10, False, id="a short scan remembers what it read"),
+    pytest.param(200, True, id="a long one the table"),
+])  # fmt: skip
 def test_what_a_scan_remembers(stage: Stage, monkeypatch: pytest.MonkeyPatch, rows: int, is_one: bool) -> None:
     monkeypatch.setattr(pages, "SCANNED_PAIRS", PAGE)
     monkeypatch.setattr(pages, "LONG_SCAN_PAIRS", 3 * PAGE)

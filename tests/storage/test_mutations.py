@@ -61,14 +61,11 @@ def run(store: MemoryStore, ops: list[Op]) -> None:
     transaction.commit()
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "inserted", "deleted"),
-    [
-        pytest.param(DELETE_ONLY, [], [Act.REMOVE], id="delete-only: never put, always removed"),
-        pytest.param(FILLING, [Act.PUT], [Act.TOMBSTONE], id="filling: a removal leaves a tombstone (R5)"),
-        pytest.param(PUBLIC, [Act.PUT], [Act.REMOVE], id="public: put and removed"),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "inserted", "deleted"), [
+    pytest.param(DELETE_ONLY, [], [Act.REMOVE], id="delete-only: never put, always removed"),
+    pytest.param(FILLING, [Act.PUT], [Act.TOMBSTONE], id="filling: a removal leaves a tombstone (R5)"),
+    pytest.param(PUBLIC, [Act.PUT], [Act.REMOVE], id="public: put and removed"),
+])  # fmt: skip
 def test_an_index_entry_of_an_inserted_and_a_deleted_row(
     descriptor: Descriptor, inserted: list[Act], deleted: list[Act]
 ) -> None:
@@ -77,14 +74,11 @@ def test_an_index_entry_of_an_inserted_and_a_deleted_row(
     assert acts(delete_row(descriptor, row), entry(row)) == deleted
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "old", "new"),
-    [
-        pytest.param(DELETE_ONLY, [Act.REMOVE], [], id="delete-only removes the old one only"),
-        pytest.param(FILLING, [Act.TOMBSTONE], [Act.PUT], id="filling"),
-        pytest.param(PUBLIC, [Act.REMOVE], [Act.PUT], id="public"),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "old", "new"), [
+    pytest.param(DELETE_ONLY, [Act.REMOVE], [], id="delete-only removes the old one only"),
+    pytest.param(FILLING, [Act.TOMBSTONE], [Act.PUT], id="filling"),
+    pytest.param(PUBLIC, [Act.REMOVE], [Act.PUT], id="public"),
+])  # fmt: skip
 def test_an_index_entry_when_its_source_is_updated(descriptor: Descriptor, old: list[Act], new: list[Act]) -> None:
     before, after = user(1, "ann"), user(1, "bob")
     ops = update_row(descriptor, before, {NAME: text("bob")})
@@ -144,15 +138,10 @@ def test_a_row_that_moves_may_take_a_value_to_where_a_deletion_has_been() -> Non
     assert store.pairs[0][first_range_is_done] == row.columns[AGE]
 
 
-@pytest.mark.parametrize(
-    ("state", "kept"),
-    [
-        pytest.param(State.DELETE_ONLY, [], id="delete-only: the old copy goes, none is put"),
-        pytest.param(
-            State.WRITE_ONLY, [b"", text("bob"), user(1, None).columns[AGE]], id="write-only: all of it is put"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("state", "kept"), [
+    pytest.param(State.DELETE_ONLY, [], id="delete-only: the old copy goes, none is put"),
+    pytest.param(State.WRITE_ONLY, [b"", text("bob"), user(1, None).columns[AGE]], id="write-only: all of it is put"),
+])  # fmt: skip
 def test_a_row_in_a_placement_that_is_not_read_is_one_copy(state: State, kept: list[bytes]) -> None:
     """An update of one column must not leave a part of a row that the fill has not put yet (explorer, C1)."""
     copies = replace(PLAIN, placements=(*PLAIN.placements, Placement(PlacementId(2), state=state)))
@@ -226,39 +215,19 @@ def test_a_transaction_that_read_what_another_changed_is_refused() -> None:
         second.commit()
 
 
-@pytest.mark.parametrize(
-    ("break_it", "clause", "why"),
-    [
-        pytest.param(
-            lambda pairs, row: pairs.pop(entry(row)), "C4", "index by_name has no entry for row id = 1", id="deleted"
-        ),
-        pytest.param(
-            lambda pairs, row: pairs.update({entry(user(1, "zoe")): b""}),
-            "C5",
-            "index by_name has an entry for row id = 1 with values the row no longer has",
-            id="stale",
-        ),
-        pytest.param(
-            lambda pairs, row: pairs.update({entry(user(9, "ann")): b""}),
-            "C5",
-            "index by_name has an entry for row id = 9, which does not exist",
-            id="dangling",
-        ),
-        pytest.param(
-            lambda pairs, row: pairs.update({column_key(ROWS, row_key(PLAIN, [9]), AGE): b"\2"}),
-            "C1",
-            "column age has a value for row id = 9, which does not exist",
-            id="a value without its row",
-        ),
-        pytest.param(
-            lambda pairs, row: pairs.update({entry(user(9, "ann")): None}),
-            "C7",
-            "a tombstone is left in index by_name although the change has ended",
-            id="a tombstone after the end",
-        ),
-        pytest.param(lambda pairs, row: pairs.update({b"?": b""}), "C7", "too short for a pair", id="garbage"),
-    ],
-)
+@pytest.mark.parametrize(("break_it", "clause", "why"), [
+    pytest.param(lambda pairs, row: pairs.pop(entry(row)), "C4", "index by_name has no entry for row id = 1",
+        id="deleted"),
+    pytest.param(lambda pairs, row: pairs.update({entry(user(1, "zoe")): b""}), "C5",
+        "index by_name has an entry for row id = 1 with values the row no longer has", id="stale"),
+    pytest.param(lambda pairs, row: pairs.update({entry(user(9, "ann")): b""}), "C5",
+        "index by_name has an entry for row id = 9, which does not exist", id="dangling"),
+    pytest.param(lambda pairs, row: pairs.update({column_key(ROWS, row_key(PLAIN, [9]), AGE): b"\2"}), "C1",
+        "column age has a value for row id = 9, which does not exist", id="a value without its row"),
+    pytest.param(lambda pairs, row: pairs.update({entry(user(9, "ann")): None}), "C7",
+        "a tombstone is left in index by_name although the change has ended", id="a tombstone after the end"),
+    pytest.param(lambda pairs, row: pairs.update({b"?": b""}), "C7", "too short for a pair", id="garbage"),
+])  # fmt: skip
 def test_each_broken_clause_is_named(break_it, clause: str, why: str) -> None:
     store, row = MemoryStore(storages=1), user(1, "ann")
     run(store, insert_row(PUBLIC, row))

@@ -81,15 +81,12 @@ def test_the_swap_of_a_type_change_is_one_safe_step() -> None:
     assert judged(after(W), after(D)).clauses == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "clauses"),
-    [
-        pytest.param(before(D), after(W), "C2", id="a twin that is not written yet is read"),
-        pytest.param(before(W), after(D), "C5", id="the old column loses its values while it is read"),
-        pytest.param(before(W), after(A), "C1", id="the old column is gone while it is read"),
-        pytest.param(after(W), after(A), "C1", id="without delete-only its values are left"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "clauses"), [
+    pytest.param(before(D), after(W), "C2", id="a twin that is not written yet is read"),
+    pytest.param(before(W), after(D), "C5", id="the old column loses its values while it is read"),
+    pytest.param(before(W), after(A), "C1", id="the old column is gone while it is read"),
+    pytest.param(after(W), after(A), "C1", id="without delete-only its values are left"),
+])  # fmt: skip
 def test_a_type_change_in_fewer_steps(one: Descriptor, other: Descriptor, clauses: str) -> None:
     assert set(clauses.split()) <= judged(one, other).clauses
 

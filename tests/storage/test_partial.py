@@ -48,14 +48,11 @@ def test_the_columns_of_the_condition_are_sources_of_the_index() -> None:
     assert source_columns(PUBLIC, PUBLIC.indexes[0]) == {NAME, AGE, *PLAIN.primary_key}
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "out", "back_in"),
-    [
-        pytest.param(DELETE_ONLY, [Act.REMOVE], [], id="delete-only: removed, never put"),
-        pytest.param(FILLING, [Act.TOMBSTONE], [Act.PUT], id="filling: a tombstone, so that no fill puts it back"),
-        pytest.param(PUBLIC, [Act.REMOVE], [Act.PUT], id="public"),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "out", "back_in"), [
+    pytest.param(DELETE_ONLY, [Act.REMOVE], [], id="delete-only: removed, never put"),
+    pytest.param(FILLING, [Act.TOMBSTONE], [Act.PUT], id="filling: a tombstone, so that no fill puts it back"),
+    pytest.param(PUBLIC, [Act.REMOVE], [Act.PUT], id="public"),
+])  # fmt: skip
 def test_an_update_of_the_condition_alone_takes_a_row_out_or_in(
     descriptor: Descriptor, out: list[Act], back_in: list[Act]
 ) -> None:
@@ -79,21 +76,12 @@ def test_two_rows_swap_places_in_a_unique_index_in_one_statement() -> None:
     assert check(UNIQUE, store.contents()) == []
 
 
-@pytest.mark.parametrize(
-    ("written", "judged", "clause", "why"),
-    [
-        pytest.param(
-            replace(PUBLIC, indexes=(replace(PUBLIC.indexes[0], where=None),)),
-            PUBLIC,
-            "C5",
-            "by_name has an entry for row id = 1, which its condition does not accept",
-            id="an entry too many",
-        ),
-        pytest.param(
-            partial(State.PUBLIC, where="FALSE"), partial(State.PUBLIC, where="TRUE"), "C4", "no entry", id="too few"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("written", "judged", "clause", "why"), [
+    pytest.param(replace(PUBLIC, indexes=(replace(PUBLIC.indexes[0], where=None),)), PUBLIC, "C5",
+        "by_name has an entry for row id = 1, which its condition does not accept", id="an entry too many"),
+    pytest.param(partial(State.PUBLIC, where="FALSE"), partial(State.PUBLIC, where="TRUE"), "C4", "no entry",
+        id="too few"),
+])  # fmt: skip
 def test_the_clauses_know_the_condition(written: Descriptor, judged: Descriptor, clause: str, why: str) -> None:
     store = MemoryStore()
     run(store, insert_row(written, CHILD))

@@ -354,15 +354,11 @@ def test_a_dropped_table_is_given_back_once_it_is_idle(user: Node) -> None:
     assert user.hears(Unpin("a", USERS)) == [Release(USERS, 1)]
 
 
-@pytest.mark.parametrize(
-    ("event", "message"),
-    [
-        (Acquired(USERS, 2, 1.0, 1.0, "users"), "a lease was acquired on table 7, but none was asked for"),
-        (Released(USERS, 1), "version 1 of table 7 was released, but that was not asked for"),
-        (Renewed(()), "leases of node n1 were renewed, but no renewal was asked for"),
-    ],
-    ids=["acquired", "released", "renewed"],
-)
+@pytest.mark.parametrize(("event", "message"), [
+    (Acquired(USERS, 2, 1.0, 1.0, "users"), "a lease was acquired on table 7, but none was asked for"),
+    (Released(USERS, 1), "version 1 of table 7 was released, but that was not asked for"),
+    (Renewed(()), "leases of node n1 were renewed, but no renewal was asked for"),
+], ids=["acquired", "released", "renewed"])  # fmt: skip
 def test_an_answer_to_no_question_is_a_mistake_of_the_shell(user: Node, event: Event, message: str) -> None:
     with pytest.raises(IllegalTransition, match=message):
         user.hears(event)

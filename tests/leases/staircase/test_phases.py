@@ -31,20 +31,17 @@ def looks_of(plan: Plan) -> str:
     return " > ".join(phases(versions(plan)))
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        ("CREATE INDEX i ON people (born)", "absent > delete-only > write-only > public"),
-        ("DROP INDEX by_age", "public > write-only > delete-only > absent"),
-        ("ALTER TABLE people ADD nick text", "absent > delete-only > public"),
-        ("ALTER TABLE people DROP town", "public > delete-only > absent"),
-        ("ALTER TABLE people ALTER name SET NOT NULL", "absent > write-only > public"),
-        ("ALTER TABLE people ALTER age DROP NOT NULL", "public > write-only > absent"),
-        ("ALTER TABLE people ADD CHECK (age < 200)", "absent > write-only > public"),
-        ("ALTER TABLE people RENAME town TO city", "public > public"),
-        ("DROP TABLE people", "public > delete-only > absent"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "expected"), [
+    ("CREATE INDEX i ON people (born)", "absent > delete-only > write-only > public"),
+    ("DROP INDEX by_age", "public > write-only > delete-only > absent"),
+    ("ALTER TABLE people ADD nick text", "absent > delete-only > public"),
+    ("ALTER TABLE people DROP town", "public > delete-only > absent"),
+    ("ALTER TABLE people ALTER name SET NOT NULL", "absent > write-only > public"),
+    ("ALTER TABLE people ALTER age DROP NOT NULL", "public > write-only > absent"),
+    ("ALTER TABLE people ADD CHECK (age < 200)", "absent > write-only > public"),
+    ("ALTER TABLE people RENAME town TO city", "public > public"),
+    ("DROP TABLE people", "public > delete-only > absent"),
+])  # fmt: skip
 def test_a_version_is_drawn_in_the_state_of_what_its_change_moves(statement: str, expected: str) -> None:
     assert looks_of(planned(statement, people())) == expected
 
@@ -74,17 +71,13 @@ def test_a_table_is_public_once_it_is_created_whatever_comes_next() -> None:
     assert phases([body for body in shown if body is not None])[:3] == ["delete-only", "public", "delete-only"]
 
 
-@pytest.mark.parametrize(
-    ("moving", "table_state", "looks"),
-    [
-        pytest.param([], "delete-only", "delete-only", id="the table itself is on its way"),
-        pytest.param([INDEX], "public", "delete-only", id="an index that is delete-only"),
-        pytest.param(
-            [INDEX, INDEX | {"state": "write-only"}], "public", "delete-only", id="of two, the one with further to go"
-        ),
-        pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "write-only", id="a fill"),
-    ],
-)
+@pytest.mark.parametrize(("moving", "table_state", "looks"), [
+    pytest.param([], "delete-only", "delete-only", id="the table itself is on its way"),
+    pytest.param([INDEX], "public", "delete-only", id="an index that is delete-only"),
+    pytest.param([INDEX, INDEX | {"state": "write-only"}], "public", "delete-only",
+        id="of two, the one with further to go"),
+    pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "write-only", id="a fill"),
+])  # fmt: skip
 def test_a_version_in_motion_looks_like_the_element_with_furthest_to_go(
     moving: list[dict[str, Any]], table_state: str, looks: str
 ) -> None:

@@ -52,15 +52,12 @@ def test_of_many_nodes_counts_are_drawn_and_the_laggards_lanes() -> None:
     assert [n for _, n in found[0]["steps"]] == [100, 3, 0], "all but the laggards have left, then they"
 
 
-@pytest.mark.parametrize(
-    ("of_loader", "lanes"),
-    [
-        pytest.param(use("load-4-0", 1, 2.0, 3.0), ["n1"], id="it has ended"),
-        pytest.param(use("load-4-0", 1, 2.0, 10.3), ["n1"], id="it left soon after the next version was out"),
-        pytest.param(use("load-4-0", 1, 2.0, 14.0), ["load-4-0", "n1"], id="it was a laggard"),
-        pytest.param(use("load-4-0", 3, 41.0), ["load-4-0", "n1"], id="it runs"),
-    ],
-)
+@pytest.mark.parametrize(("of_loader", "lanes"), [
+    pytest.param(use("load-4-0", 1, 2.0, 3.0), ["n1"], id="it has ended"),
+    pytest.param(use("load-4-0", 1, 2.0, 10.3), ["n1"], id="it left soon after the next version was out"),
+    pytest.param(use("load-4-0", 1, 2.0, 14.0), ["load-4-0", "n1"], id="it was a laggard"),
+    pytest.param(use("load-4-0", 3, 41.0), ["load-4-0", "n1"], id="it runs"),
+])  # fmt: skip
 def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: list[str]) -> None:
     """It is in the story of a change as long as it was in its way."""
     uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05), of_loader]
@@ -72,31 +69,22 @@ def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: li
     assert told == set(lanes)
 
 
-@pytest.mark.parametrize(
-    ("marks", "has_lane"),
-    [
-        pytest.param((Mark(45.0, "killed", "n000"),), True, id="it fell"),
-        pytest.param((Mark(-45.0, "killed", "n000"), Mark(-40.0, "joined", "n000")), False, id="it rose before"),
-        pytest.param((Mark(-30.0, "killed", "n000"),), True, id="it is down since before"),
-    ],
-)
+@pytest.mark.parametrize(("marks", "has_lane"), [
+    pytest.param((Mark(45.0, "killed", "n000"),), True, id="it fell"),
+    pytest.param((Mark(-45.0, "killed", "n000"), Mark(-40.0, "joined", "n000")), False, id="it rose before"),
+    pytest.param((Mark(-30.0, "killed", "n000"),), True, id="it is down since before"),
+])  # fmt: skip
 def test_a_fallen_node_has_a_lane_however_quick_it_was(marks: tuple[Mark, ...], has_lane: bool) -> None:
     many = crowd(LANES_MAX + 40, slow=LAGGARDS)
     fallen = Facts(many.start, many.end, False, many.walks, marks)
     assert ("n000" in lanes_of(fallen)) == has_lane
 
 
-@pytest.mark.parametrize(
-    ("kinds", "news"),
-    [
-        pytest.param(
-            "killed silent joined back frozen silent thawed silent back",
-            "killed joined frozen thawed silent back",
-            id="a killed node is silent, and a node that joined answers",
-        ),
-        pytest.param("silent killed silent", "killed", id="it was killed just after its last heartbeat"),
-    ],
-)
+@pytest.mark.parametrize(("kinds", "news"), [
+    pytest.param("killed silent joined back frozen silent thawed silent back",
+        "killed joined frozen thawed silent back", id="a killed node is silent, and a node that joined answers"),
+    pytest.param("silent killed silent", "killed", id="it was killed just after its last heartbeat"),
+])  # fmt: skip
 def test_what_is_known_is_not_marked_again(kinds: str, news: str) -> None:
     marks = tuple(Mark(float(at), kind, "n1") for at, kind in enumerate(kinds.split(), 1))
     assert [mark.kind for mark in news_only(marks)] == news.split()
@@ -115,15 +103,12 @@ def test_of_several_columns_no_state_is_drawn_without_the_name_of_its_own() -> N
     assert {look.of for look in looks(facts(versions[:2], [], end=30).walks[0]).values()} == {""}, "one needs no name"
 
 
-@pytest.mark.parametrize(
-    ("uses", "way"),
-    [
-        pytest.param([use("n1", 2, 1.0, 12.0), use("n1", 3, 11.0)], (2, 3, 1), id="what nobody used is no way"),
-        pytest.param([use("n1", 1, 1.0, 12.0), use("n1", 3, 11.0), use("load", 2, 3.0, 5.0)], (1, 3, 1), id="a load"),
-        pytest.param([use("n1", 2, 1.0), use("n2", 2, 1.0), use("n3", 1, 0.0, 1.0)], (2, 2, 2), id="nobody went"),
-        pytest.param([], (None, None, 0), id="nobody used it"),
-    ],
-)
+@pytest.mark.parametrize(("uses", "way"), [
+    pytest.param([use("n1", 2, 1.0, 12.0), use("n1", 3, 11.0)], (2, 3, 1), id="what nobody used is no way"),
+    pytest.param([use("n1", 1, 1.0, 12.0), use("n1", 3, 11.0), use("load", 2, 3.0, 5.0)], (1, 3, 1), id="a load"),
+    pytest.param([use("n1", 2, 1.0), use("n2", 2, 1.0), use("n3", 1, 0.0, 1.0)], (2, 2, 2), id="nobody went"),
+    pytest.param([], (None, None, 0), id="nobody used it"),
+])  # fmt: skip
 def test_the_sentence_is_about_those_who_went(uses: list[Use], way: tuple[int | None, int | None, int]) -> None:
     summary = picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]
     assert (summary["first"], summary["last"], summary["nodes"]) == way
@@ -157,15 +142,11 @@ def test_a_wait_that_lasts_is_not_over() -> None:
         assert summary["wait"] == {"seconds": 40.0, "node": "n1", "version": 1, "is_over": False}
 
 
-@pytest.mark.parametrize(
-    "marks",
-    [
-        (Mark(2.0, "killed", "n2"), Mark(5.0, "joined", "n2")),
-        (Mark(39.0, "killed", "n2"),),
-        (Mark(12.0, "killed", "n1"),),
-    ],
-    ids=["before it", "after it", "another node"],
-)
+@pytest.mark.parametrize("marks", [
+    (Mark(2.0, "killed", "n2"), Mark(5.0, "joined", "n2")),
+    (Mark(39.0, "killed", "n2"),),
+    (Mark(12.0, "killed", "n1"),),
+], ids=["before it", "after it", "another node"])  # fmt: skip
 def test_a_fall_explains_no_wait_at_another_time(marks: tuple[Mark, ...]) -> None:
     uses = [use("n1", 1, -5.0, 10.1), use("n2", 1, -5.0, 38.0)]
     summary = picture(facts(LADDER[:2], uses, end=50.0, marks=marks))["tables"][0]["summary"]

@@ -309,16 +309,13 @@ def test_a_shadow_that_cannot_follow_holds_no_row_back(cluster: Cluster, n1: Any
     assert rows(n1, f"SELECT '{table}_new'::regclass::text") == [(f"{table}_new",)]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE TABLE by_n (id int PRIMARY KEY)",
-        "CREATE TABLE only_n (id int PRIMARY KEY)",
-        "CREATE TABLE indexed_pkey (id int PRIMARY KEY)",
-        "CREATE TABLE own (id int PRIMARY KEY, n int CONSTRAINT own UNIQUE)",
-        "CREATE TABLE by_n AS SELECT 1 AS id",
-    ],
-)
+@pytest.mark.parametrize("sql", [
+    "CREATE TABLE by_n (id int PRIMARY KEY)",
+    "CREATE TABLE only_n (id int PRIMARY KEY)",
+    "CREATE TABLE indexed_pkey (id int PRIMARY KEY)",
+    "CREATE TABLE own (id int PRIMARY KEY, n int CONSTRAINT own UNIQUE)",
+    "CREATE TABLE by_n AS SELECT 1 AS id",
+])  # fmt: skip
 def test_a_new_table_takes_no_index_s_name_and_the_catalog_goes_on(worker: None, cluster: Cluster, sql: str) -> None:
     asked = "SELECT relkind FROM pg_class WHERE relname = 'by_n'"
     with cluster.connect() as n1:

@@ -50,35 +50,17 @@ def test_encryption_is_declined_and_the_client_may_go_on(cluster: Cluster) -> No
         assert raw.startup()[-1] == (b"Z", b"I")
 
 
-@pytest.mark.parametrize(
-    ("data", "sqlstate", "words"),
-    [
-        pytest.param(
-            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-            "08P01",
-            "invalid length of startup packet",
-            id="a browser is told what port this is",
-        ),
-        pytest.param(
-            struct.pack("!ii", 8, 2 << 16),
-            "0A000",
-            "unsupported frontend protocol 2.0",
-            id="an old protocol is refused by its number",
-        ),
-        pytest.param(
-            struct.pack("!ii", 9, 196608) + b"x",
-            "08P01",
-            "invalid string in message",
-            id="a packet without end is refused",
-        ),
-        pytest.param(
-            struct.pack("!ii", 9, 196608) + b"\0", "28000", "no PostgreSQL user name", id="a user name is needed"
-        ),
-        pytest.param(
-            struct.pack("!i", 2**30), "08P01", "invalid length of startup packet", id="a huge packet is not waited for"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("data", "sqlstate", "words"), [
+    pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "08P01", "invalid length of startup packet",
+        id="a browser is told what port this is"),
+    pytest.param(struct.pack("!ii", 8, 2 << 16), "0A000", "unsupported frontend protocol 2.0",
+        id="an old protocol is refused by its number"),
+    pytest.param(struct.pack("!ii", 9, 196608) + b"x", "08P01", "invalid string in message",
+        id="a packet without end is refused"),
+    pytest.param(struct.pack("!ii", 9, 196608) + b"\0", "28000", "no PostgreSQL user name", id="a user name is needed"),
+    pytest.param(struct.pack("!i", 2**30), "08P01", "invalid length of startup packet",
+        id="a huge packet is not waited for"),
+])  # fmt: skip
 def test_a_bad_start_gets_one_clear_error(cluster: Cluster, data: bytes, sqlstate: str, words: str) -> None:
     with Raw(cluster.ports["n1"]) as raw:
         raw.send(data)

@@ -121,16 +121,13 @@ def test_a_node_that_was_killed_is_named(pane: Client) -> None:
     assert "olga killed n1" in shown(pane)
 
 
-@pytest.mark.parametrize(
-    ("kind", "payload"),
-    [
-        pytest.param("lease revoked", REVOKED | {"node": "n2"}, id="another node's lease"),
-        pytest.param("lease revoked", REVOKED | {"version": 13}, id="another version"),
-        pytest.param("lease revoked", REVOKED | {"table_id": 8}, id="another table"),
-        pytest.param("sessions ended", ENDED | {"whom": "n10, n2"}, id="sessions of others"),
-        pytest.param("process killed", {"who": "olga", "process": "n2"}, id="another node"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "payload"), [
+    pytest.param("lease revoked", REVOKED | {"node": "n2"}, id="another node's lease"),
+    pytest.param("lease revoked", REVOKED | {"version": 13}, id="another version"),
+    pytest.param("lease revoked", REVOKED | {"table_id": 8}, id="another table"),
+    pytest.param("sessions ended", ENDED | {"whom": "n10, n2"}, id="sessions of others"),
+    pytest.param("process killed", {"who": "olga", "process": "n2"}, id="another node"),
+])  # fmt: skip
 def test_what_happened_to_others_ends_nothing_here(pane: Client, kind: str, payload: Json) -> None:
     happens(kind, payload)
     assert "A transaction is open on n1" in shown(pane)

@@ -133,21 +133,18 @@ def test_a_statement_that_fails_is_told_with_its_tries(run: Callable[..., str]) 
     assert "ERROR P0001" in said
 
 
-@pytest.mark.parametrize(
-    ("element", "does", "said"),
-    [
-        ("column", "refused as unknown", "statements do not know it"),
-        ("constraint", "not relied on", "queries do not rely on it"),
-        ("constraint", "enforced", "it is enforced already"),
-        ("placement", "not used", "queries do not read there"),
-        ("column", "not used", "queries may not use it"),
-        ("index", "-", "puts nothing there"),
-        ("index", "put", "keeps it, and no query sees it"),
-        ("column", "put its default", "its default is put"),
-        ("index", "del the old pair when its source changes, never put", "only removes there"),
-        ("index", "del", "only removes there"),
-    ],
-)
+@pytest.mark.parametrize(("element", "does", "said"), [
+    ("column", "refused as unknown", "statements do not know it"),
+    ("constraint", "not relied on", "queries do not rely on it"),
+    ("constraint", "enforced", "it is enforced already"),
+    ("placement", "not used", "queries do not read there"),
+    ("column", "not used", "queries may not use it"),
+    ("index", "-", "puts nothing there"),
+    ("index", "put", "keeps it, and no query sees it"),
+    ("column", "put its default", "its default is put"),
+    ("index", "del the old pair when its source changes, never put", "only removes there"),
+    ("index", "del", "only removes there"),
+])  # fmt: skip
 def test_why_an_element_is_invisible(element: str, does: str, said: str) -> None:
     [one] = described(trace(hidden=[HIDDEN | {"element": element, "does": does}]))["hidden"]
     assert said in one["words"]

@@ -150,16 +150,13 @@ def test_any_size_of_pieces_makes_the_same_rows(sides: tuple[Side, Side]) -> Non
         assert cursor.execute("SELECT a, b, d FROM t ORDER BY a").fetchall() == [(1, 'a"b\nc', 3), (2, "\r\n", 4)]
 
 
-@pytest.mark.parametrize(
-    ("sql", "what"),
-    [
-        ("COPY t FROM '/etc/passwd'", "COPY from a file"),
-        ("COPY t TO '/tmp/t'", "COPY to a file"),
-        ("COPY t FROM PROGRAM 'ls'", "COPY from a program"),
-        ("COPY (SELECT 1) TO PROGRAM 'cat'", "COPY to a program"),
-        ("COPY (DELETE FROM t RETURNING a) TO STDOUT", "COPY of a statement that writes"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "what"), [
+    ("COPY t FROM '/etc/passwd'", "COPY from a file"),
+    ("COPY t TO '/tmp/t'", "COPY to a file"),
+    ("COPY t FROM PROGRAM 'ls'", "COPY from a program"),
+    ("COPY (SELECT 1) TO PROGRAM 'cat'", "COPY to a program"),
+    ("COPY (DELETE FROM t RETURNING a) TO STDOUT", "COPY of a statement that writes"),
+])  # fmt: skip
 def test_what_a_node_does_not_do_is_refused_by_name(n1: Side, sides: object, sql: str, what: str) -> None:
     with pytest.raises(psycopg.errors.FeatureNotSupported, match=f"^{what} is not supported") as refusal:
         n1.execute(sql)

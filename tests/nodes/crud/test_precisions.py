@@ -49,14 +49,11 @@ def test_every_operation_that_writes_rounds(cluster: Cluster, crud: Crud, table:
     assert cluster.violations(table) == []
 
 
-@pytest.mark.parametrize(
-    ("of", "given", "kept", "shown"),
-    [
-        ("timestamp(3)", HALF, UP, UP),
-        ("timestamptz(0)", OLD, "1999-12-31 23:59:59+00", DOWN),
-        ("time(0)", DAY, "24:00", NIGHT),
-    ],
-)
+@pytest.mark.parametrize(("of", "given", "kept", "shown"), [
+    ("timestamp(3)", HALF, UP, UP),
+    ("timestamptz(0)", OLD, "1999-12-31 23:59:59+00", DOWN),
+    ("time(0)", DAY, "24:00", NIGHT),
+])  # fmt: skip
 def test_a_key_is_rounded_where_it_is_written_and_not_where_it_is_looked_for(
     cluster: Cluster,
     crud: Crud,  # noqa: F811

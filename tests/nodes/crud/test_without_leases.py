@@ -119,15 +119,12 @@ def with_column(table: Descriptor, *, default: str | None = None) -> Descriptor:
     return table.next_version(columns=(*table.columns, new), next_column_id=table.next_column_id + 1)
 
 
-@pytest.mark.parametrize(
-    ("statement", "answer"),
-    [
-        pytest.param("SELECT c FROM {t}", [(None,)], id="a column that an old version does not have"),
-        pytest.param("SELECT * FROM {t} LIMIT 0", ["id", "a", "b", "c"], id="an answer that needs no storage"),
-        pytest.param("INSERT INTO {t} VALUES (2, 'x', 'y', 'z') RETURNING c", [("z",)], id="more values than columns"),
-        pytest.param("SELECT count(*) FROM {t} WHERE c IS NULL", [(1,)], id="in a condition"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "answer"), [
+    pytest.param("SELECT c FROM {t}", [(None,)], id="a column that an old version does not have"),
+    pytest.param("SELECT * FROM {t} LIMIT 0", ["id", "a", "b", "c"], id="an answer that needs no storage"),
+    pytest.param("INSERT INTO {t} VALUES (2, 'x', 'y', 'z') RETURNING c", [("z",)], id="more values than columns"),
+    pytest.param("SELECT count(*) FROM {t} WHERE c IS NULL", [(1,)], id="in a condition"),
+])  # fmt: skip
 def test_what_an_old_schema_would_answer_is_checked(cluster: Cluster, table: str, statement: str, answer: list[Any]):
     with cluster.connect("n2") as n2, deaf(cluster):
         n2.execute(f"INSERT INTO {table} VALUES (1, 'A', 'B')")

@@ -127,14 +127,11 @@ def test_what_was_stored_is_read_by_every_way(cluster: Cluster) -> None:
         assert len((ours.execute(f"SELECT x.n FROM {name} x, {name} y").fetchone() or [()])[0]) == 100_000
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT ARRAY[[1, 2], [3, 4]]",
-        "SELECT '{{1,2},{3,4}}'::int[]",
-        "SELECT array_agg(a) FROM (VALUES (ARRAY[1, 2]), (ARRAY[3, 4])) v (a)",
-    ],
-)
+@pytest.mark.parametrize("sql", [
+    "SELECT ARRAY[[1, 2], [3, 4]]",
+    "SELECT '{{1,2},{3,4}}'::int[]",
+    "SELECT array_agg(a) FROM (VALUES (ARRAY[1, 2]), (ARRAY[3, 4])) v (a)",
+])  # fmt: skip
 def test_arrays_of_arrays_are_computed_though_no_column_keeps_one(n1: "psycopg.Connection[Any]", sql: str) -> None:
     assert n1.execute(sql).fetchone() == ([[1, 2], [3, 4]],)
 

@@ -67,26 +67,23 @@ def test_returning_is_shown_in_the_settings_of_the_client(cluster: Cluster) -> N
         assert row == [b"2020-02-02", b"2020-02-01", b"2020-02-01 09:00:00+09", b"\\000AB"]
 
 
-@pytest.mark.parametrize(
-    ("sql", "code", "at"),
-    [
-        ("INSERT INTO {} (id, v) SELECT 9, 'abcdef'", "22001", None),
-        ("INSERT INTO {} (id, c) SELECT 9, 'abcdef'::text", "22001", None),
-        ("INSERT INTO {} (id, v) SELECT 9, 'abc   '", None, None),
-        ("INSERT INTO {} (id, a) SELECT 9, ARRAY['abcdef']", "22001", None),
-        ("UPDATE {} SET v = v || 'x' || v || v", "22001", None),
-        ("UPDATE {} SET n = 1 / (n - n)", "22012", None),
-        ("UPDATE {} SET n = n + 2147483647", "22003", None),
-        ("UPDATE {} SET n = NULL WHERE n + 0 > 0", "23502", None),
-        ("UPDATE {} SET n = n - 100 WHERE n + 0 > 0", "23514", None),
-        ("UPDATE {} SET n = n - 100 WHERE n + 0 > 0 RETURNING 1 / (n - n)", "23514", None),
-        ("UPDATE {} SET id = 5", "23505", None),
-        ("UPDATE {} SET d = 'x' || n", "42804", "'x'"),
-        ("UPDATE {} SET d = 'x'::text::date WHERE n + 0 > 0", "22007", None),
-        ("UPDATE {} SET n = (SELECT id FROM {})", "21000", None),
-        ("DELETE FROM {} WHERE nothing = 1", "42703", "nothing"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "code", "at"), [
+    ("INSERT INTO {} (id, v) SELECT 9, 'abcdef'", "22001", None),
+    ("INSERT INTO {} (id, c) SELECT 9, 'abcdef'::text", "22001", None),
+    ("INSERT INTO {} (id, v) SELECT 9, 'abc   '", None, None),
+    ("INSERT INTO {} (id, a) SELECT 9, ARRAY['abcdef']", "22001", None),
+    ("UPDATE {} SET v = v || 'x' || v || v", "22001", None),
+    ("UPDATE {} SET n = 1 / (n - n)", "22012", None),
+    ("UPDATE {} SET n = n + 2147483647", "22003", None),
+    ("UPDATE {} SET n = NULL WHERE n + 0 > 0", "23502", None),
+    ("UPDATE {} SET n = n - 100 WHERE n + 0 > 0", "23514", None),
+    ("UPDATE {} SET n = n - 100 WHERE n + 0 > 0 RETURNING 1 / (n - n)", "23514", None),
+    ("UPDATE {} SET id = 5", "23505", None),
+    ("UPDATE {} SET d = 'x' || n", "42804", "'x'"),
+    ("UPDATE {} SET d = 'x'::text::date WHERE n + 0 > 0", "22007", None),
+    ("UPDATE {} SET n = (SELECT id FROM {})", "21000", None),
+    ("DELETE FROM {} WHERE nothing = 1", "42703", "nothing"),
+])  # fmt: skip
 def test_a_mistake_is_told_as_postgresql_does(cluster: Cluster, sql: str, code: str | None, at: str | None) -> None:
     table = cluster.table(
         "id integer PRIMARY KEY, v varchar(3), c char(2), n integer NOT NULL DEFAULT 7 CHECK (n > 0), d date,"

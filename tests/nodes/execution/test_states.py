@@ -317,14 +317,11 @@ def test_a_partial_index_serves_a_parameter_that_lies_within_it(cluster: Cluster
     assert cluster.violations(table) == []
 
 
-@pytest.mark.parametrize(
-    ("state", "kept_rows"),
-    [
-        pytest.param(State.DELETE_ONLY, [(1, 11), (2, 21), (3, 11), (4, 11), (5, 30)], id="delete-only"),
-        pytest.param(State.WRITE_ONLY, [(1, 11), (2, 21), (5, 30)], id="write-only"),
-        pytest.param(State.PUBLIC, [(1, 11), (2, 21), (5, 30)], id="public"),
-    ],
-)
+@pytest.mark.parametrize(("state", "kept_rows"), [
+    pytest.param(State.DELETE_ONLY, [(1, 11), (2, 21), (3, 11), (4, 11), (5, 30)], id="delete-only"),
+    pytest.param(State.WRITE_ONLY, [(1, 11), (2, 21), (5, 30)], id="write-only"),
+    pytest.param(State.PUBLIC, [(1, 11), (2, 21), (5, 30)], id="public"),
+])  # fmt: skip
 def test_on_conflict_do_nothing_skips_what_a_unique_index_refuses_in_each_state(
     cluster: Cluster, n1: Any, state: State, kept_rows: list[tuple[int, int]]
 ) -> None:

@@ -112,20 +112,17 @@ def test_a_row_without_a_pair_of_the_column_is_not_updated_and_deleted_at_once(c
     assert cluster.violations(table) == []
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param("SET a = a + 1 WHERE id = 1", id="a value made of the row's"),
-        pytest.param("SET a = 1 WHERE id = 1 AND b = 'one'", id="another condition"),
-        pytest.param("SET a = 1 WHERE id = 1 RETURNING b", id="an answer"),
-        pytest.param("SET d = 5 WHERE id = 1", id="an indexed column"),
-        pytest.param("SET e = 5 WHERE id = 1", id="the condition of an index"),
-        pytest.param("SET f = 5 WHERE id = 1", id="a column with a rule"),
-        pytest.param("SET id = 5 WHERE id = 1", id="the key"),
-        pytest.param("SET a = 1 WHERE id IN (1, 2)", id="two keys"),
-        pytest.param("SET a = 1 WHERE id > 0 AND id < 2", id="a range"),
-    ],
-)
+@pytest.mark.parametrize("statement", [
+    pytest.param("SET a = a + 1 WHERE id = 1", id="a value made of the row's"),
+    pytest.param("SET a = 1 WHERE id = 1 AND b = 'one'", id="another condition"),
+    pytest.param("SET a = 1 WHERE id = 1 RETURNING b", id="an answer"),
+    pytest.param("SET d = 5 WHERE id = 1", id="an indexed column"),
+    pytest.param("SET e = 5 WHERE id = 1", id="the condition of an index"),
+    pytest.param("SET f = 5 WHERE id = 1", id="a column with a rule"),
+    pytest.param("SET id = 5 WHERE id = 1", id="the key"),
+    pytest.param("SET a = 1 WHERE id IN (1, 2)", id="two keys"),
+    pytest.param("SET a = 1 WHERE id > 0 AND id < 2", id="a range"),
+])  # fmt: skip
 def test_what_needs_the_row_reads_it(cluster: Cluster, everything: str, statement: str) -> None:
     async def work(node: Within) -> None:
         assert await node.count(f"UPDATE {everything} {statement}") > 1
@@ -148,13 +145,10 @@ def everything(cluster: Cluster) -> str:
     return table
 
 
-@pytest.mark.parametrize(
-    ("statement", "sqlstate"),
-    [
-        pytest.param("SET b = NULL WHERE id = {}", "23502", id="NULL where none may be"),
-        pytest.param("SET a = 1 / 0 WHERE id = {}", "22012", id="no value"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "sqlstate"), [
+    pytest.param("SET b = NULL WHERE id = {}", "23502", id="NULL where none may be"),
+    pytest.param("SET a = 1 / 0 WHERE id = {}", "22012", id="no value"),
+])  # fmt: skip
 def test_what_is_refused_is_so_only_where_there_is_a_row(cluster: Cluster, statement: str, sqlstate: str) -> None:
     table = cluster.table("id int primary key, a int, b text not null")
 
@@ -182,17 +176,14 @@ SECOND = Placement(PlacementId(2), state=State.DELETE_ONLY)
 BY_AGE = replace(PLAIN.placement, sharding_key=(AGE,))
 
 
-@pytest.mark.parametrize(
-    "descriptor",
-    [
-        pytest.param(moving(columns=(*PLAIN.columns, HIDDEN)), id="a column"),
-        pytest.param(moving(indexes=(BY_NAME,)), id="an index"),
-        pytest.param(moving(constraints=(CHECK,)), id="a rule"),
-        pytest.param(moving(placements=(*PLAIN.placements, SECOND)), id="a placement"),
-        pytest.param(moving(placements=(BY_AGE,)), id="rows that lie by a value"),
-        pytest.param(moving(state=State.DELETE_ONLY), id="the table"),
-    ],
-)
+@pytest.mark.parametrize("descriptor", [
+    pytest.param(moving(columns=(*PLAIN.columns, HIDDEN)), id="a column"),
+    pytest.param(moving(indexes=(BY_NAME,)), id="an index"),
+    pytest.param(moving(constraints=(CHECK,)), id="a rule"),
+    pytest.param(moving(placements=(*PLAIN.placements, SECOND)), id="a placement"),
+    pytest.param(moving(placements=(BY_AGE,)), id="rows that lie by a value"),
+    pytest.param(moving(state=State.DELETE_ONLY), id="the table"),
+])  # fmt: skip
 def test_a_table_that_moves_is_not_at_rest(descriptor: Descriptor) -> None:
     assert is_at_rest(PLAIN)
     assert not is_at_rest(descriptor)

@@ -70,15 +70,12 @@ def test_memory_is_bounded() -> None:
     assert max(map(len, attempts._tallies)) < 400
 
 
-@pytest.mark.parametrize(
-    ("address", "counted"),
-    [
-        pytest.param("10.0.0.1", "10.0.0.1", id="an address of IPv4"),
-        pytest.param("::ffff:10.0.0.1", "10.0.0.1", id="IPv4 in the clothes of IPv6"),
-        pytest.param("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", id="a customer has a whole network"),
-        pytest.param("fe80::1%eth0", "fe80::/64", id="with a zone"),
-        pytest.param("", "", id="none"),
-    ],
-)
+@pytest.mark.parametrize(("address", "counted"), [
+    pytest.param("10.0.0.1", "10.0.0.1", id="an address of IPv4"),
+    pytest.param("::ffff:10.0.0.1", "10.0.0.1", id="IPv4 in the clothes of IPv6"),
+    pytest.param("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", id="a customer has a whole network"),
+    pytest.param("fe80::1%eth0", "fe80::/64", id="with a zone"),
+    pytest.param("", "", id="none"),
+])  # fmt: skip
 def test_what_counts_as_one_address(address: str, counted: str) -> None:
     assert network_of(address) == counted

@@ -135,43 +135,35 @@ def refused(name: str) -> str:
 VOUCHED = {"options": "-c schemalab.vouched=on"}
 
 
-@pytest.mark.parametrize(
-    ("user", "given", "told"),
-    [
-        pytest.param("lea", {"password": password_of("lea")}, "in as lea, may read", id="a person's own password"),
-        pytest.param("olga", {"password": password_of("olga")}, "in as olga, may write", id="their role counts"),
-        pytest.param("lea", {"password": password_of("olga")}, refused("lea"), id="another's password"),
-        pytest.param("sam", {"password": "none"}, refused("sam"), id="who has made none"),
-        pytest.param("nobody", {"password": "none"}, refused("nobody"), id="who is not there is refused alike"),
-        pytest.param("max", {"password": "none"}, refused("max"), id="a closed account is told to nobody else"),
-        pytest.param(
-            "max", {"password": password_of("max")}, 'the account "max" has been closed', id="a closed account"
-        ),
-        pytest.param("owner", {"password": "sesame"}, "in as owner, may write", id="the setting is the owner's"),
-        pytest.param("lea", {"password": "sesame"}, refused("lea"), id="and nobody else's"),
-        pytest.param("lea", vouched_parameters(KEY, "lea"), "in as lea, may read", id="the cluster vouches for lea"),
-        pytest.param("traffic", vouched_parameters(KEY, "traffic"), "in as traffic, may write", id="and for itself"),
-        pytest.param("lea", {"password": cluster_password(KEY, "sam"), **VOUCHED}, refused("lea"), id="but for sam"),
-        pytest.param("lea", vouched_parameters("a guess", "lea"), refused("lea"), id="nobody else vouches"),
-        pytest.param("lea", {"password": password_of("lea"), **VOUCHED}, refused("lea"), id="not even lea for lea"),
-        pytest.param("lea", {"password": cluster_password(KEY, "lea")}, refused("lea"), id="who vouches says so"),
-    ],
-)
+@pytest.mark.parametrize(("user", "given", "told"), [
+    pytest.param("lea", {"password": password_of("lea")}, "in as lea, may read", id="a person's own password"),
+    pytest.param("olga", {"password": password_of("olga")}, "in as olga, may write", id="their role counts"),
+    pytest.param("lea", {"password": password_of("olga")}, refused("lea"), id="another's password"),
+    pytest.param("sam", {"password": "none"}, refused("sam"), id="who has made none"),
+    pytest.param("nobody", {"password": "none"}, refused("nobody"), id="who is not there is refused alike"),
+    pytest.param("max", {"password": "none"}, refused("max"), id="a closed account is told to nobody else"),
+    pytest.param("max", {"password": password_of("max")}, 'the account "max" has been closed', id="a closed account"),
+    pytest.param("owner", {"password": "sesame"}, "in as owner, may write", id="the setting is the owner's"),
+    pytest.param("lea", {"password": "sesame"}, refused("lea"), id="and nobody else's"),
+    pytest.param("lea", vouched_parameters(KEY, "lea"), "in as lea, may read", id="the cluster vouches for lea"),
+    pytest.param("traffic", vouched_parameters(KEY, "traffic"), "in as traffic, may write", id="and for itself"),
+    pytest.param("lea", {"password": cluster_password(KEY, "sam"), **VOUCHED}, refused("lea"), id="but for sam"),
+    pytest.param("lea", vouched_parameters("a guess", "lea"), refused("lea"), id="nobody else vouches"),
+    pytest.param("lea", {"password": password_of("lea"), **VOUCHED}, refused("lea"), id="not even lea for lea"),
+    pytest.param("lea", {"password": cluster_password(KEY, "lea")}, refused("lea"), id="who vouches says so"),
+])  # fmt: skip
 def test_who_gets_in_where_passwords_are_asked_for(address: str, user: str, given: dict[str, str], told: str) -> None:
     assert outcome(address, **{**given, "user": user}, owner="sesame") == told
 
 
-@pytest.mark.parametrize(
-    ("user", "password", "told"),
-    [
-        pytest.param("owner", "none", "in as owner, may write", id="the owner"),
-        pytest.param("anybody", "none", "in as anybody, may write", id="a name that is nobody's"),
-        pytest.param("sam", "none", "in as sam, may read", id="a person's role counts"),
-        pytest.param("lea", "none", refused("lea"), id="who has made a password is asked for it"),
-        pytest.param("lea", password_of("lea"), "in as lea, may read", id="and gets in with it"),
-        pytest.param("max", password_of("max"), 'the account "max" has been closed', id="a closed account"),
-    ],
-)
+@pytest.mark.parametrize(("user", "password", "told"), [
+    pytest.param("owner", "none", "in as owner, may write", id="the owner"),
+    pytest.param("anybody", "none", "in as anybody, may write", id="a name that is nobody's"),
+    pytest.param("sam", "none", "in as sam, may read", id="a person's role counts"),
+    pytest.param("lea", "none", refused("lea"), id="who has made a password is asked for it"),
+    pytest.param("lea", password_of("lea"), "in as lea, may read", id="and gets in with it"),
+    pytest.param("max", password_of("max"), 'the account "max" has been closed', id="a closed account"),
+])  # fmt: skip
 def test_who_gets_in_on_loopback(address: str, user: str, password: str, told: str) -> None:
     assert outcome(address, user, password, is_trusting=True) == told
 

@@ -91,14 +91,11 @@ def test_a_row_that_breaks_such_a_check_is_named(cluster: Cluster, n1: Any) -> N
     assert caught.value.sqlstate == "23514"
 
 
-@pytest.mark.parametrize(
-    ("expression", "sqlstate", "message", "at"),
-    [
-        ("no_such(doc)", "42883", r"function no_such\(jsonb\) does not exist", "no_such"),
-        ("jsonb_path_query_first(doc, '$')", "42804", "of type boolean, not of type jsonb", None),
-        ("jsonb_path_exists_tz(doc, '$')", "42P17", "functions in check constraint must be marked IMMUTABLE", None),
-    ],
-)
+@pytest.mark.parametrize(("expression", "sqlstate", "message", "at"), [
+    ("no_such(doc)", "42883", r"function no_such\(jsonb\) does not exist", "no_such"),
+    ("jsonb_path_query_first(doc, '$')", "42804", "of type boolean, not of type jsonb", None),
+    ("jsonb_path_exists_tz(doc, '$')", "42P17", "functions in check constraint must be marked IMMUTABLE", None),
+])  # fmt: skip
 def test_what_cannot_stand_in_a_check_is_refused_with_its_place(
     n1: Any, expression: str, sqlstate: str, message: str, at: str | None
 ) -> None:

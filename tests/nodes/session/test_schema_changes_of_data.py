@@ -63,52 +63,19 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
     assert cluster.violations(table) == []
 
 
-@pytest.mark.parametrize(
-    ("action", "refusal", "says", "rows"),
-    [
-        pytest.param(
-            "ADD CONSTRAINT high CHECK (a > 10)",
-            errors.CheckViolation,
-            "id = 1.*high",
-            [(1, 10)],
-            id="CHECK",
-            marks=pytest.mark.soak,
-        ),
-        pytest.param(
-            "ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", [(1, None), (2, None)], id="NOT NULL"
-        ),
-        pytest.param(
-            "ADD CONSTRAINT one UNIQUE (d)",
-            errors.UniqueViolation,
-            "id = 1.*id = 2",
-            [(1, 5, 2), (2, 5, 2)],
-            id="UNIQUE",
-            marks=pytest.mark.soak,
-        ),
-        pytest.param(
-            "ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)",
-            errors.CheckViolation,
-            "a_check",
-            [(1, 10)],
-            id="CHECK before UNIQUE",
-            marks=pytest.mark.soak,
-        ),
-        pytest.param(
-            "ADD e int DEFAULT 15, ADD CONSTRAINT high CHECK (e > a)",
-            errors.CheckViolation,
-            "id = 2.*high",
-            [(2, 20, 15)],
-            id="CHECK of a column that is not there any more",
-        ),
-        pytest.param(
-            "ALTER b TYPE varchar(2)",
-            errors.StringDataRightTruncation,
-            "id = 1: value too long",
-            [(1, "one"), (2, "two")],
-            id="values that are too long",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("action", "refusal", "says", "rows"), [
+    pytest.param("ADD CONSTRAINT high CHECK (a > 10)", errors.CheckViolation, "id = 1.*high", [(1, 10)], id="CHECK",
+        marks=pytest.mark.soak),
+    pytest.param("ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", [(1, None), (2, None)], id="NOT NULL"),
+    pytest.param("ADD CONSTRAINT one UNIQUE (d)", errors.UniqueViolation, "id = 1.*id = 2", [(1, 5, 2), (2, 5, 2)],
+        id="UNIQUE", marks=pytest.mark.soak),
+    pytest.param("ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)", errors.CheckViolation, "a_check", [(1, 10)],
+        id="CHECK before UNIQUE", marks=pytest.mark.soak),
+    pytest.param("ADD e int DEFAULT 15, ADD CONSTRAINT high CHECK (e > a)", errors.CheckViolation, "id = 2.*high",
+        [(2, 20, 15)], id="CHECK of a column that is not there any more"),
+    pytest.param("ALTER b TYPE varchar(2)", errors.StringDataRightTruncation, "id = 1: value too long",
+        [(1, "one"), (2, "two")], id="values that are too long"),
+])  # fmt: skip
 def test_a_constraint_that_rows_break_is_not_added(
     cluster: Cluster,
     n1: Any,
@@ -132,18 +99,11 @@ def test_a_constraint_that_rows_break_is_not_added(
     assert n1.execute(f"INSERT INTO {table} VALUES (3, 3, 'three')").statusmessage == "INSERT 0 1"
 
 
-@pytest.mark.parametrize(
-    ("of", "values", "misfits"),
-    [
-        pytest.param(
-            "timestamp",
-            ("9999-12-31 23:59:59.9995", "9999-12-31 23:59:59.999499", "1999-12-31"),
-            [1],
-            marks=pytest.mark.soak,
-        ),
-        ("text", ("x", "9999-12-31 23:59:59.9996", "2024-01-01 00:00:00.0005"), [1, 2]),
-    ],
-)
+@pytest.mark.parametrize(("of", "values", "misfits"), [
+    pytest.param("timestamp", ("9999-12-31 23:59:59.9995", "9999-12-31 23:59:59.999499", "1999-12-31"), [1],
+        marks=pytest.mark.soak),
+    ("text", ("x", "9999-12-31 23:59:59.9996", "2024-01-01 00:00:00.0005"), [1, 2]),
+])  # fmt: skip
 def test_a_moment_that_a_precision_would_round_into_the_year_10000_is_named(
     cluster: Cluster, n1: Any, of: str, values: tuple[str, ...], misfits: list[int]
 ) -> None:

@@ -25,23 +25,15 @@ def bounded(cluster: Cluster) -> str:
     return table
 
 
-@pytest.mark.parametrize(
-    ("statement", "parameters"),
-    [
-        pytest.param("INSERT INTO {t} (id, n) VALUES (1, 2147483648)", None, id="a constant"),
-        pytest.param("INSERT INTO {t} (id, n) VALUES (1, %s)", [-(2**31) - 1], id="a parameter"),
-        pytest.param(
-            "INSERT INTO {t} (id, n) SELECT g, g + 2147483647 FROM generate_series(0, 9) AS g", None, id="rows"
-        ),
-        pytest.param("UPDATE {t} SET n = n + 1 WHERE id = 0", None, id="an update by key"),
-        pytest.param("UPDATE {t} SET n = n * 2", None, id="an update of all"),
-        pytest.param(
-            "INSERT INTO {t} (id, n) VALUES (0, 1) ON CONFLICT (id) DO UPDATE SET n = {t}.n + excluded.n",
-            None,
-            id="an upsert",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("statement", "parameters"), [
+    pytest.param("INSERT INTO {t} (id, n) VALUES (1, 2147483648)", None, id="a constant"),
+    pytest.param("INSERT INTO {t} (id, n) VALUES (1, %s)", [-(2**31) - 1], id="a parameter"),
+    pytest.param("INSERT INTO {t} (id, n) SELECT g, g + 2147483647 FROM generate_series(0, 9) AS g", None, id="rows"),
+    pytest.param("UPDATE {t} SET n = n + 1 WHERE id = 0", None, id="an update by key"),
+    pytest.param("UPDATE {t} SET n = n * 2", None, id="an update of all"),
+    pytest.param("INSERT INTO {t} (id, n) VALUES (0, 1) ON CONFLICT (id) DO UPDATE SET n = {t}.n + excluded.n", None,
+        id="an upsert"),
+])  # fmt: skip
 def test_the_first_version_refuses_what_the_narrower_type_cannot_hold(
     cluster: Cluster, n1: Any, bounded: str, statement: str, parameters: list[int] | None
 ) -> None:

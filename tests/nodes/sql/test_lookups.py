@@ -147,15 +147,12 @@ def sessions(cluster: Cluster, tables: Tables) -> Iterator[list["psycopg.Connect
         one.execute(tables.put("DELETE FROM {many} WHERE id >= 1000"))
 
 
-@pytest.mark.parametrize(
-    "reads",
-    [
-        "SELECT (SELECT n FROM {many} m WHERE m.id = f.x) FROM (VALUES (1000)) f (x)",
-        "SELECT (SELECT count(*) FROM {many} m WHERE m.grp = f.x) FROM (SELECT 900 AS x) f",
-        "SELECT (SELECT count(*) FROM {many} m WHERE m.grp = f.x + 0) FROM (SELECT 900 AS x) f",
-        "SELECT count(*) FROM {few} f JOIN {many} m ON m.grp = f.last WHERE f.id = 40",
-    ],
-)
+@pytest.mark.parametrize("reads", [
+    "SELECT (SELECT n FROM {many} m WHERE m.id = f.x) FROM (VALUES (1000)) f (x)",
+    "SELECT (SELECT count(*) FROM {many} m WHERE m.grp = f.x) FROM (SELECT 900 AS x) f",
+    "SELECT (SELECT count(*) FROM {many} m WHERE m.grp = f.x + 0) FROM (SELECT 900 AS x) f",
+    "SELECT count(*) FROM {few} f JOIN {many} m ON m.grp = f.last WHERE f.id = 40",
+])  # fmt: skip
 def test_rows_that_a_lookup_did_not_find_are_remembered(
     sessions: list["psycopg.Connection[Any]"], tables: Tables, reads: str
 ) -> None:

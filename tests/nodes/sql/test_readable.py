@@ -59,29 +59,20 @@ def text_of(text: str) -> str:
     return place.filled({use.scan.number: f"q{use.scan.number}" for use in place.uses}, "$1").text
 
 
-@pytest.mark.parametrize(
-    ("text", "there"),
-    [
-        (
-            "WITH flights AS (SELECT * FROM flights WHERE id < 3) SELECT id FROM flights",
-            'WITH flights AS (SELECT * FROM (q0) AS "flights" WHERE id < 3) SELECT id FROM flights',
-        ),
-        ("TABLE flights", 'SELECT * FROM (q0) AS "flights"'),
-        ("SELECT f.* FROM flights f FOR UPDATE OF f", "SELECT f.* FROM (q0) f "),
-        (
-            "SELECT count(*) FROM flights WHERE dest = current_user",
-            'SELECT count(*) FROM (q0) AS "flights" WHERE dest = (SELECT \'ann\'::pg_catalog.name AS "current_user")',
-        ),
-        (
-            "SELECT n.now FROM flights, now() n",
-            'SELECT n.now FROM (q0) AS "flights", (SELECT ($1::pg_catalog.timestamptz)::timestamptz AS "n") n',
-        ),
-        ("SELECT pg_is_in_recovery()", "SELECT (SELECT false AS pg_is_in_recovery)"),
-        ("SELECT age(d)", "SELECT age(($1::pg_catalog.timestamptz)::pg_catalog.date, d)"),
-        ("COPY flights (id) TO STDOUT", 'SELECT "id" FROM (q0) AS "flights"'),
-        ("COPY (SELECT 1 FROM flights) TO STDOUT", 'SELECT 1 FROM (q0) AS "flights"'),
-    ],
-)
+@pytest.mark.parametrize(("text", "there"), [
+    ("WITH flights AS (SELECT * FROM flights WHERE id < 3) SELECT id FROM flights",
+        'WITH flights AS (SELECT * FROM (q0) AS "flights" WHERE id < 3) SELECT id FROM flights'),
+    ("TABLE flights", 'SELECT * FROM (q0) AS "flights"'),
+    ("SELECT f.* FROM flights f FOR UPDATE OF f", "SELECT f.* FROM (q0) f "),
+    ("SELECT count(*) FROM flights WHERE dest = current_user",
+        'SELECT count(*) FROM (q0) AS "flights" WHERE dest = (SELECT \'ann\'::pg_catalog.name AS "current_user")'),
+    ("SELECT n.now FROM flights, now() n",
+        'SELECT n.now FROM (q0) AS "flights", (SELECT ($1::pg_catalog.timestamptz)::timestamptz AS "n") n'),
+    ("SELECT pg_is_in_recovery()", "SELECT (SELECT false AS pg_is_in_recovery)"),
+    ("SELECT age(d)", "SELECT age(($1::pg_catalog.timestamptz)::pg_catalog.date, d)"),
+    ("COPY flights (id) TO STDOUT", 'SELECT "id" FROM (q0) AS "flights"'),
+    ("COPY (SELECT 1 FROM flights) TO STDOUT", 'SELECT 1 FROM (q0) AS "flights"'),
+])  # fmt: skip
 def test_tables_and_values_of_the_session_are_replaced_where_they_stand(text: str, there: str) -> None:
     assert text_of(text) == there
 
@@ -91,14 +82,11 @@ def test_a_text_with_values_of_a_session_is_that_sessions() -> None:
     assert not placed("SELECT now()").is_of_session
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("SELECT id FROM flights TABLESAMPLE SYSTEM (10)", "TABLESAMPLE"),
-        ("SELECT nextval('s') FROM flights", "nextval"),
-        ("SELECT inet_server_addr()", "inet_server_addr"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("SELECT id FROM flights TABLESAMPLE SYSTEM (10)", "TABLESAMPLE"),
+    ("SELECT nextval('s') FROM flights", "nextval"),
+    ("SELECT inet_server_addr()", "inet_server_addr"),
+])  # fmt: skip
 def test_what_is_of_no_rows_is_refused_by_name(text: str, why: str) -> None:
     with pytest.raises(SqlError, match=why):
         placed(text)

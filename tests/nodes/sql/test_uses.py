@@ -142,24 +142,21 @@ def test_other_relations_give_keys(text: str, found: list[tuple[str, str | None,
     assert looked_up(text) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        ("SELECT 1 FROM flights f, others o WHERE f.id = 7 AND o.id > 3 AND o.dest = f.dest", [1, 1]),
-        ("SELECT 1 FROM flights f LEFT JOIN others o ON o.id = 7 WHERE o.delay IS NULL", [0, 1]),
-        ("SELECT 1 FROM flights f LEFT JOIN others o ON f.id = 7 WHERE o.delay = 1", [0, 1]),
-        ("SELECT * FROM (SELECT id AS x FROM flights) f WHERE x = 7", [1]),
-        ("SELECT * FROM (SELECT id AS x FROM flights LIMIT 1) f WHERE x = 7", [0]),
-        ("SELECT * FROM (SELECT * FROM (SELECT id AS x FROM flights) a) b WHERE x = 7", [1]),
-        ("SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x IS NULL", [0, 0]),
-        ("SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x = 7", [0, 1]),
-        ("SELECT 1 FROM flights f LEFT JOIN LATERAL (SELECT f.id AS x FROM others) q ON q.x = 7", [0, 0]),
-        ("SELECT 1 FROM flights WHERE no_such_function(id) AND id = 7", [1]),
-        ("SELECT id FROM flights WHERE id = 7 UNION SELECT id FROM others WHERE id IN (1, 2)", [1, 1]),
-        ("WITH flights AS (SELECT 1 AS id) SELECT 1 FROM flights WHERE id = 7", []),
-        ("SELECT 1 FROM (flights JOIN others USING (id)) AS j WHERE id = 7", [0, 0]),
-    ],
-)
+@pytest.mark.parametrize(("text", "counts"), [
+    ("SELECT 1 FROM flights f, others o WHERE f.id = 7 AND o.id > 3 AND o.dest = f.dest", [1, 1]),
+    ("SELECT 1 FROM flights f LEFT JOIN others o ON o.id = 7 WHERE o.delay IS NULL", [0, 1]),
+    ("SELECT 1 FROM flights f LEFT JOIN others o ON f.id = 7 WHERE o.delay = 1", [0, 1]),
+    ("SELECT * FROM (SELECT id AS x FROM flights) f WHERE x = 7", [1]),
+    ("SELECT * FROM (SELECT id AS x FROM flights LIMIT 1) f WHERE x = 7", [0]),
+    ("SELECT * FROM (SELECT * FROM (SELECT id AS x FROM flights) a) b WHERE x = 7", [1]),
+    ("SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x IS NULL", [0, 0]),
+    ("SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x = 7", [0, 1]),
+    ("SELECT 1 FROM flights f LEFT JOIN LATERAL (SELECT f.id AS x FROM others) q ON q.x = 7", [0, 0]),
+    ("SELECT 1 FROM flights WHERE no_such_function(id) AND id = 7", [1]),
+    ("SELECT id FROM flights WHERE id = 7 UNION SELECT id FROM others WHERE id IN (1, 2)", [1, 1]),
+    ("WITH flights AS (SELECT 1 AS id) SELECT 1 FROM flights WHERE id = 7", []),
+    ("SELECT 1 FROM (flights JOIN others USING (id)) AS j WHERE id = 7", [0, 0]),
+])  # fmt: skip
 def test_conditions_bound_the_tables_whose_rows_must_meet_them(text: str, counts: list[int]) -> None:
     scans, _ = read(text)
     assert [len(scan.conditions) for scan in scans] == counts
@@ -200,46 +197,31 @@ def test_keys_of_a_table_beside_are_gathered_once() -> None:
 FUNCTION = "SELECT now() AS a, id, delay FROM flights"
 
 
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        pytest.param(f"SELECT 1 FROM (SELECT * FROM ({FUNCTION}) s) v (a, b, c) WHERE b = 7", [0], id="a computed one"),
-        pytest.param(
-            "SELECT 1 FROM (SELECT * FROM (SELECT f.id, o.id, o.delay FROM flights f, others o) s) v (a, b, c)"
-            " WHERE c = 7",
-            [0, 1],
-            id="two of one name",
-        ),
-        pytest.param(
-            "SELECT 1 FROM (SELECT * FROM flights f JOIN others o USING (id)) v (a, b, c, d, e) WHERE b = 'BOS'",
-            [1, 0],
-            id="merged ones come first",
-        ),
-        pytest.param(
-            "SELECT 1 FROM (SELECT * FROM flights NATURAL RIGHT JOIN others) v (a, b, c) WHERE a = 7",
-            [0, 1],
-            id="all of both tables",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "counts"), [
+    pytest.param(f"SELECT 1 FROM (SELECT * FROM ({FUNCTION}) s) v (a, b, c) WHERE b = 7", [0], id="a computed one"),
+    pytest.param(
+        "SELECT 1 FROM (SELECT * FROM (SELECT f.id, o.id, o.delay FROM flights f, others o) s) v (a, b, c) WHERE c = 7",
+        [0, 1], id="two of one name"),
+    pytest.param("SELECT 1 FROM (SELECT * FROM flights f JOIN others o USING (id)) v (a, b, c, d, e) WHERE b = 'BOS'",
+        [1, 0], id="merged ones come first"),
+    pytest.param("SELECT 1 FROM (SELECT * FROM flights NATURAL RIGHT JOIN others) v (a, b, c) WHERE a = 7", [0, 1],
+        id="all of both tables"),
+])  # fmt: skip
 def test_a_star_stands_for_columns_in_their_order(text: str, counts: list[int]) -> None:
     scans, _ = read(text)
     assert [len(scan.conditions) for scan in scans] == counts
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        pytest.param("SELECT dest, id AS key, 1 FROM flights", [(7, 2), (7, 1), (0, 0)], id="columns"),
-        pytest.param("SELECT * FROM others", [(8, 1), (8, 2), (8, 4)], id="a star"),
-        pytest.param("SELECT x.d FROM (SELECT dest AS d FROM flights) x", [(7, 2)], id="a subquery"),
-        pytest.param("WITH q AS (SELECT * FROM flights) SELECT q.* FROM q", [(7, 1), (7, 2), (7, 4)], id="WITH"),
-        pytest.param("SELECT id FROM flights FULL JOIN others USING (id)", [(0, 0)], id="of either side"),
-        pytest.param("SELECT id FROM flights RIGHT JOIN others USING (id)", [(8, 1)], id="of the right side"),
-        pytest.param("SELECT id FROM flights UNION SELECT id FROM others", [(0, 0)], id="of two queries"),
-        pytest.param("SELECT max(id) FROM flights", [(0, 0)], id="what is computed"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    pytest.param("SELECT dest, id AS key, 1 FROM flights", [(7, 2), (7, 1), (0, 0)], id="columns"),
+    pytest.param("SELECT * FROM others", [(8, 1), (8, 2), (8, 4)], id="a star"),
+    pytest.param("SELECT x.d FROM (SELECT dest AS d FROM flights) x", [(7, 2)], id="a subquery"),
+    pytest.param("WITH q AS (SELECT * FROM flights) SELECT q.* FROM q", [(7, 1), (7, 2), (7, 4)], id="WITH"),
+    pytest.param("SELECT id FROM flights FULL JOIN others USING (id)", [(0, 0)], id="of either side"),
+    pytest.param("SELECT id FROM flights RIGHT JOIN others USING (id)", [(8, 1)], id="of the right side"),
+    pytest.param("SELECT id FROM flights UNION SELECT id FROM others", [(0, 0)], id="of two queries"),
+    pytest.param("SELECT max(id) FROM flights", [(0, 0)], id="what is computed"),
+])  # fmt: skip
 def test_a_result_shows_columns_of_tables(text: str, shown: list[tuple[int, int]]) -> None:
     [statement] = parse(text)
     columns = followed(statement.node, TABLES, {}).columns
@@ -253,14 +235,11 @@ def test_a_name_that_is_not_public_has_its_state_where_it_stands() -> None:
     assert 'column "gate" of table "flights" is delete-only' in refusals[37].message
 
 
-@pytest.mark.parametrize(
-    ("text", "sqlstate"),
-    [
-        pytest.param("SELECT 1 FROM " + ", ".join(f"flights f{n}" for n in range(401)), "54000", id="tables"),
-        pytest.param("SELECT 1 FROM nothing", "42P01", id="no such table"),
-        pytest.param("SELECT 1 FROM there.flights", "42P01", id="another schema"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sqlstate"), [
+    pytest.param("SELECT 1 FROM " + ", ".join(f"flights f{n}" for n in range(401)), "54000", id="tables"),
+    pytest.param("SELECT 1 FROM nothing", "42P01", id="no such table"),
+    pytest.param("SELECT 1 FROM there.flights", "42P01", id="another schema"),
+])  # fmt: skip
 def test_what_names_no_table_or_too_many_is_refused(text: str, sqlstate: str) -> None:
     with pytest.raises(SqlError) as caught:
         read(text)

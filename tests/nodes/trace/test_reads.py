@@ -49,17 +49,14 @@ def scans(sql: str, descriptor: Descriptor, *described: Type) -> list[reads.Json
     return [reads.scan_json(scan, NOW, storages=2, buckets=16) for scan in reads.scans_of(plan)]
 
 
-@pytest.mark.parametrize(
-    ("where", "compared", "by"),
-    [
-        pytest.param("f.id = v.n", [INT4], "keys, if few", id="the key"),
-        pytest.param("f.dest = v.n::text", [TEXT], "keys, if few", id="an index"),
-        pytest.param("f.id = v.n::numeric", [NUMERIC], "all rows", id="of another type"),
-        pytest.param("f.id < v.n", [], "all rows", id="not equal"),
-        pytest.param("f.id = v.n AND f.id = 7", [INT4, INT4], "key", id="the key is known anyway"),
-        pytest.param("f.id = v.n + (random() * 3)::int", [], "all rows", id="another value for each pair of rows"),
-    ],
-)
+@pytest.mark.parametrize(("where", "compared", "by"), [
+    pytest.param("f.id = v.n", [INT4], "keys, if few", id="the key"),
+    pytest.param("f.dest = v.n::text", [TEXT], "keys, if few", id="an index"),
+    pytest.param("f.id = v.n::numeric", [NUMERIC], "all rows", id="of another type"),
+    pytest.param("f.id < v.n", [], "all rows", id="not equal"),
+    pytest.param("f.id = v.n AND f.id = 7", [INT4, INT4], "key", id="the key is known anyway"),
+    pytest.param("f.id = v.n + (random() * 3)::int", [], "all rows", id="another value for each pair of rows"),
+])  # fmt: skip
 def test_rows_that_other_tables_say_are_read_by_key(where: str, compared: list[Type], by: str) -> None:
     [statement] = parse(f"DELETE FROM flights f USING (VALUES (1)) v(n) WHERE {where}")
     table = replace(with_index(State.PUBLIC), table_id=TableId(next(IDS)))
@@ -76,14 +73,11 @@ def test_an_index_that_is_not_public_would_serve_and_may_not(state: State) -> No
     assert scan["not_used"] == [{"name": "by_dest", "state": state.value, "filling": True}]
 
 
-@pytest.mark.parametrize(
-    ("sql", "by"),
-    [
-        pytest.param("SELECT id FROM flights WHERE id = 7 AND dest = 'BOS'", "key", id="the key is the better way"),
-        pytest.param("SELECT id FROM flights", "all rows", id="no condition"),
-        pytest.param("SELECT id FROM flights WHERE dest <> 'BOS'", "all rows", id="no condition that bounds"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "by"), [
+    pytest.param("SELECT id FROM flights WHERE id = 7 AND dest = 'BOS'", "key", id="the key is the better way"),
+    pytest.param("SELECT id FROM flights", "all rows", id="no condition"),
+    pytest.param("SELECT id FROM flights WHERE dest <> 'BOS'", "all rows", id="no condition that bounds"),
+])  # fmt: skip
 def test_an_index_that_would_not_serve_is_not_named(sql: str, by: str) -> None:
     [scan] = scans(sql, with_index(State.WRITE_ONLY))
     assert (scan["by"], scan["not_used"]) == (by, [])
@@ -109,15 +103,12 @@ def test_an_insert_reads_only_what_it_selects() -> None:
     assert scan["by"] == "all rows"
 
 
-@pytest.mark.parametrize(
-    ("kind", "column", "index"),
-    [
-        ("select", "refused as unknown", "not used"),
-        ("insert", "-", "put"),
-        ("update", "-", "del old, put new when its source changes"),
-        ("delete", "del", "del"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "column", "index"), [
+    ("select", "refused as unknown", "not used"),
+    ("insert", "-", "put"),
+    ("update", "-", "del old, put new when its source changes"),
+    ("delete", "del", "del"),
+])  # fmt: skip
 def test_what_is_hidden_and_what_a_statement_does_with_it(kind: str, column: str, index: str) -> None:
     checked = Constraint(ConstraintId(1), "positive", "check", (), '"#1" > 0', state=State.WRITE_ONLY)
     descriptor = replace(with_index(State.WRITE_ONLY), constraints=(checked,))

@@ -63,13 +63,10 @@ def test_every_kind_of_action_is_chosen_and_keys_are_never_used_again() -> None:
     assert len(inserted) == len(set(inserted))
 
 
-@pytest.mark.parametrize(
-    ("columns", "key", "why"),
-    [
-        ([("id", SqlType.TEXT), ("a", SqlType.TEXT)], 1, "needs one integer or bigint column as primary key"),
-        ([("id", SqlType.BIGINT)], 1, "has no column besides its key"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "key", "why"), [
+    ([("id", SqlType.TEXT), ("a", SqlType.TEXT)], 1, "needs one integer or bigint column as primary key"),
+    ([("id", SqlType.BIGINT)], 1, "has no column besides its key"),
+])  # fmt: skip
 def test_a_table_that_traffic_cannot_run_on_is_refused(columns: list[tuple[str, SqlType]], key: int, why: str) -> None:
     made = tuple(Column(ColumnId(n), name, sql_type) for n, (name, sql_type) in enumerate(columns, 1))
     table = Descriptor(TableId(1), "odd", 1, made, (ColumnId(key),))
@@ -152,15 +149,12 @@ def test_meters_add_up() -> None:
     assert (total.statements, total.errors, total.worst_ms, total.shown) == (2, 1, 9.0, ["row 7 is gone"])
 
 
-@pytest.mark.parametrize(
-    ("highest", "free"),
-    [
-        pytest.param(None, 0, id="an empty table"),
-        pytest.param(336_776, 0, id="only keys that are not traffic's"),
-        pytest.param(10**8, 1, id="an earlier run left its first row"),
-        pytest.param(10**8 + 2 * 10**6 + 5, 3, id="the range after the highest key"),
-    ],
-)
+@pytest.mark.parametrize(("highest", "free"), [
+    pytest.param(None, 0, id="an empty table"),
+    pytest.param(336_776, 0, id="only keys that are not traffic's"),
+    pytest.param(10**8, 1, id="an earlier run left its first row"),
+    pytest.param(10**8 + 2 * 10**6 + 5, 3, id="the range after the highest key"),
+])  # fmt: skip
 def test_a_run_begins_behind_what_an_earlier_one_left(highest: int | None, free: int) -> None:
     assert first_free_range(highest) == free
 
@@ -168,14 +162,11 @@ def test_a_run_begins_behind_what_an_earlier_one_left(highest: int | None, free:
 INTEGER_MAX = 2**31 - 1
 
 
-@pytest.mark.parametrize(
-    ("least", "highest", "chosen"),
-    [
-        pytest.param(None, None, (0, 2047), id="an empty table"),
-        pytest.param(10**8, 10**8 + 5, (1, 2046), id="behind all rows"),
-        pytest.param(10**9, INTEGER_MAX, (0, 900), id="behind them is no room, before them is"),
-    ],
-)
+@pytest.mark.parametrize(("least", "highest", "chosen"), [
+    pytest.param(None, None, (0, 2047), id="an empty table"),
+    pytest.param(10**8, 10**8 + 5, (1, 2046), id="behind all rows"),
+    pytest.param(10**9, INTEGER_MAX, (0, 900), id="behind them is no room, before them is"),
+])  # fmt: skip
 def test_ranges_stay_within_the_key_s_type(least: int | None, highest: int | None, chosen: tuple[int, int]) -> None:
     assert choose_ranges(3, least_key=least, highest_key=highest, last_key=INTEGER_MAX) == chosen
 

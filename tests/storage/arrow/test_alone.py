@@ -13,14 +13,11 @@ SPARK = "import spark_tasks.jobs.reorganisations, spark_tasks.jobs.loads, storag
 CELERY = "from schemalab.celery import app; app.loader.import_default_modules()"
 
 
-@pytest.mark.parametrize(
-    ("process", "left_out"),
-    [
-        pytest.param(NODE, {"numpy", "pandas", "pyspark", "celery", "pyarrow"}, id="node"),
-        pytest.param(SPARK, {"numpy", "pandas", "pyspark"}, id="spark"),
-        pytest.param(CELERY, {"numpy", "pandas", "pyspark", "pyarrow"}, id="celery"),
-    ],
-)
+@pytest.mark.parametrize(("process", "left_out"), [
+    pytest.param(NODE, {"numpy", "pandas", "pyspark", "celery", "pyarrow"}, id="node"),
+    pytest.param(SPARK, {"numpy", "pandas", "pyspark"}, id="spark"),
+    pytest.param(CELERY, {"numpy", "pandas", "pyspark", "pyarrow"}, id="celery"),
+])  # fmt: skip
 def test_what_is_not_used_is_not_loaded(process: str, left_out: set[str]) -> None:
     program = f"{SET_UP}{process}\nprint(*sorted({left_out!r} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

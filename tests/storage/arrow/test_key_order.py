@@ -31,14 +31,11 @@ def test_the_order_is_that_of_the_bytes(keys: list[bytes], alike: bytes, first: 
     assert order_of(given_keys, first=first) == sorted(range(len(keys)), key=lambda place: given_keys[place])
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        pytest.param([b"b" * 100, b"a" * 100], id="too long for words"),
-        pytest.param([b"a\x00", b"a"], id="one that ends with a zero more"),
-        pytest.param([b"\xff" * 8, b"\x7f" * 8, b"\x80" * 8], id="the sign of a number"),
-    ],
-)
+@pytest.mark.parametrize("keys", [
+    pytest.param([b"b" * 100, b"a" * 100], id="too long for words"),
+    pytest.param([b"a\x00", b"a"], id="one that ends with a zero more"),
+    pytest.param([b"\xff" * 8, b"\x7f" * 8, b"\x80" * 8], id="the sign of a number"),
+])  # fmt: skip
 def test_keys_that_words_could_mistake(keys: list[bytes]) -> None:
     assert order_of(keys) == sorted(range(len(keys)), key=lambda place: keys[place])
 

@@ -214,15 +214,12 @@ def test_the_microsecond_before_the_epoch_is_kept() -> None:
     assert arrow.decode(SqlType.TIMESTAMP, encoded).to_pylist() == [moment]
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        pytest.param([ROW + b"ab\x00\x00", ROW + b"cd\x01\x02"], id="of rows, of one length"),
-        pytest.param([ROW + b"a\x00\x00", ENTRY, ENTRY + b"cde"], id="of several lengths"),
-        pytest.param([ENTRY + b"ab", ENTRY + b"cd"], id="of entries"),
-        pytest.param([], id="none"),
-    ],
-)
+@pytest.mark.parametrize("keys", [
+    pytest.param([ROW + b"ab\x00\x00", ROW + b"cd\x01\x02"], id="of rows, of one length"),
+    pytest.param([ROW + b"a\x00\x00", ENTRY, ENTRY + b"cde"], id="of several lengths"),
+    pytest.param([ENTRY + b"ab", ENTRY + b"cd"], id="of entries"),
+    pytest.param([], id="none"),
+])  # fmt: skip
 def test_copy_payload_is_postgresqls_binary_format(keys: list[bytes]) -> None:
     values = [key + b"!" for key in keys]
     stored = [pairs.stored_key(key) for key in keys]

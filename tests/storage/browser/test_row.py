@@ -67,14 +67,11 @@ def test_what_an_insert_puts_is_visible_where_it_belongs(index: Index) -> None:
     assert found["by_note"].says == "note = tea → id = 1"
 
 
-@pytest.mark.parametrize(
-    ("index", "why"),
-    [
-        pytest.param(replace(BY_NOTE, state=W), "not used", id="write-only"),
-        pytest.param(replace(BY_NOTE, state=W, filling=True), "not used", id="filling"),
-        pytest.param(replace(BY_NOTE, state=D), "never put", id="delete-only"),
-    ],
-)
+@pytest.mark.parametrize(("index", "why"), [
+    pytest.param(replace(BY_NOTE, state=W), "not used", id="write-only"),
+    pytest.param(replace(BY_NOTE, state=W, filling=True), "not used", id="filling"),
+    pytest.param(replace(BY_NOTE, state=D), "never put", id="delete-only"),
+])  # fmt: skip
 def test_an_index_on_its_way_is_kept_and_not_used(index: Index, why: str) -> None:
     descriptor = table(indexes=(index,))
     assert whys(descriptor, put(descriptor, row_of(1, "tea")))["by_note"] == why

@@ -27,36 +27,20 @@ NOT_NULL = replace(PLAIN, columns=(PLAIN.columns[0], replace(PLAIN.columns[1], n
 DIVIDING = replace(ADULT, expression='1 / "#3" > 0')
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "row", "why"),
-    [
-        pytest.param(constrained(ADULT), user(1, "ann", 17), ["breaks constraint adult"], id="check false"),
-        pytest.param(constrained(ADULT), user(1, "ann", 18), [], id="check true"),
-        pytest.param(constrained(ADULT), user(1, "ann", None), [], id="check null: not false"),
-        pytest.param(
-            constrained(DIVIDING),
-            user(1, "ann", 0),
-            ["breaks constraint adult, which has no value for it: division by zero"],
-            id="check without a value",
-        ),
-        pytest.param(
-            constrained(NAMED), user(1, None), ["has NULL in name, which constraint named forbids"], id="not null"
-        ),
-        pytest.param(
-            constrained(NAMED),
-            StoredRow(user(1, None).key),
-            ["has NULL in name, which constraint named forbids"],
-            id="not null: a missing pair reads as NULL",
-        ),
-        pytest.param(NOT_NULL, user(1, None), ["has NULL in name, which is NOT NULL"], id="a column's own"),
-        pytest.param(
-            constrained(ADULT, NAMED),
-            user(1, None, 3),
-            ["breaks constraint adult", "has NULL in name, which constraint named forbids"],
-            id="all of them",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("descriptor", "row", "why"), [
+    pytest.param(constrained(ADULT), user(1, "ann", 17), ["breaks constraint adult"], id="check false"),
+    pytest.param(constrained(ADULT), user(1, "ann", 18), [], id="check true"),
+    pytest.param(constrained(ADULT), user(1, "ann", None), [], id="check null: not false"),
+    pytest.param(constrained(DIVIDING), user(1, "ann", 0),
+        ["breaks constraint adult, which has no value for it: division by zero"], id="check without a value"),
+    pytest.param(constrained(NAMED), user(1, None), ["has NULL in name, which constraint named forbids"],
+        id="not null"),
+    pytest.param(constrained(NAMED), StoredRow(user(1, None).key), ["has NULL in name, which constraint named forbids"],
+        id="not null: a missing pair reads as NULL"),
+    pytest.param(NOT_NULL, user(1, None), ["has NULL in name, which is NOT NULL"], id="a column's own"),
+    pytest.param(constrained(ADULT, NAMED), user(1, None, 3),
+        ["breaks constraint adult", "has NULL in name, which constraint named forbids"], id="all of them"),
+])  # fmt: skip
 def test_what_a_row_breaks(descriptor: Descriptor, row: StoredRow, why: list[str]) -> None:
     assert [broken.why for broken in constraint_violations(descriptor, row)] == why
 

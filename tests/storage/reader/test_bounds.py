@@ -19,16 +19,11 @@ def test_a_statement_that_sorts_too_much_is_ended(reader: psycopg.Connection[Any
         reader.execute("SELECT count(*) FROM (SELECT g FROM generate_series(1, 300000) AS g ORDER BY -g) AS sorted")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        pytest.param("SELECT length(string_agg(repeat('x', 8000000), '')) FROM generate_series(1, 120)", id="one text"),
-        pytest.param(
-            "SELECT cardinality(array_agg(repeat('x', 1000000) || g)) FROM generate_series(1, 600) AS g",
-            id="many texts",
-        ),
-    ],
-)
+@pytest.mark.parametrize("query", [
+    pytest.param("SELECT length(string_agg(repeat('x', 8000000), '')) FROM generate_series(1, 120)", id="one text"),
+    pytest.param("SELECT cardinality(array_agg(repeat('x', 1000000) || g)) FROM generate_series(1, 600) AS g",
+        id="many texts"),
+])  # fmt: skip
 def test_a_statement_that_takes_too_much_memory_is_refused_and_others_go_on(
     reader: psycopg.Connection[Any], query: str
 ) -> None:
