@@ -69,12 +69,8 @@ KINDS = (
     _sharding("items"),
     _storages("items"),
     _coordination("items"),
-    Kind(
-        "items",
-        "column's name",
-        "ALTER TABLE items RENAME COLUMN plain TO simple",
-        "ALTER TABLE items RENAME COLUMN simple TO plain",
-    ),
+    Kind("items", "column's name", "ALTER TABLE items RENAME COLUMN plain TO simple",
+        "ALTER TABLE items RENAME COLUMN simple TO plain"),
     Kind("items", "default", *_column("items", "plain", "SET DEFAULT 'as ever'", "DROP DEFAULT")),
     Kind(
         "items",
@@ -155,25 +151,16 @@ KINDS = (
     Kind("archive", "index", *_index("archive_price", "archive (price DESC)")),
     Kind("archive", "unique index", *_index("archive_one", "archive (code, id)", kind="UNIQUE INDEX")),
     Kind("archive", "required column", *_added("archive", "COLUMN shelf numeric NOT NULL DEFAULT 1.50")),
-    Kind(
-        "archive",
-        "column's name",
-        "ALTER TABLE archive RENAME COLUMN plain TO simple",
-        "ALTER TABLE archive RENAME COLUMN simple TO plain",
-    ),
+    Kind("archive", "column's name", "ALTER TABLE archive RENAME COLUMN plain TO simple",
+        "ALTER TABLE archive RENAME COLUMN simple TO plain"),
     _storages("archive"),
-    Kind(
-        "extras", "table's name", "ALTER TABLE extras RENAME TO extras_too", "ALTER TABLE extras_too RENAME TO extras"
-    ),
+    Kind("extras", "table's name", "ALTER TABLE extras RENAME TO extras_too",
+        "ALTER TABLE extras_too RENAME TO extras"),
     Kind("extras", "table dropped and made again", "DROP TABLE extras", EXTRAS),
-    Kind(
-        "extras",
-        "name of a constraint",
-        "ALTER TABLE extras ADD CONSTRAINT airborne CHECK (amount > 0)",
-        "ALTER TABLE extras RENAME CONSTRAINT airborne TO aloft",
-    ),
+    Kind("extras", "name of a constraint", "ALTER TABLE extras ADD CONSTRAINT airborne CHECK (amount > 0)",
+        "ALTER TABLE extras RENAME CONSTRAINT airborne TO aloft"),
     Kind("extras", "index", *_index("extras_word", "extras (word)")),
-)
+)  # fmt: skip
 TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
 REFUSALS = (
     "0A000", "22023", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006",

@@ -93,13 +93,9 @@ SIZES = {
     "small, never analysed": [FILL.format(kv="{kv}", rows=200)],
     "large, never analysed": [FILL.format(kv="{kv}", rows=20_000)],
     "large, analysed": [FILL.format(kv="{kv}", rows=20_000), "VACUUM ANALYZE {kv}"],
-    "churned": [
-        FILL.format(kv="{kv}", rows=20_000),
-        "ANALYZE {kv}",
-        "DELETE FROM {kv} WHERE k > '\\x0001000000000100'",
-        "UPDATE {kv} SET v = NULL WHERE k < '\\x0001000000000080'",
-    ],
-}
+    "churned": [FILL.format(kv="{kv}", rows=20_000), "ANALYZE {kv}", "DELETE FROM {kv} WHERE k > '\\x0001000000000100'",
+        "UPDATE {kv} SET v = NULL WHERE k < '\\x0001000000000080'"],
+}  # fmt: skip
 
 
 @pytest.fixture(params=SIZES)

@@ -23,10 +23,8 @@ HOSTILE = {
     "set operations that nest to the left": ("SELECT 1" + " UNION SELECT 1" * 40_000, "54001"),
     "joins that nest to the left": ("SELECT 1 FROM v" + " JOIN v ON true" * 40_000, "54001"),
     "joins behind numbers that end with a point": ("SELECT 1 FROM v" + " JOIN v ON 1." * 40_000, "54001"),
-    "a pattern that can be laid in countless ways": (
-        "SELECT count(*) FROM {t} WHERE v LIKE '" + "%a" * 30 + "%b'",
-        None,
-    ),
+    "a pattern that can be laid in countless ways": ("SELECT count(*) FROM {t} WHERE v LIKE '" + "%a" * 30 + "%b'",
+        None),
     "the same pattern, row by row": ("UPDATE {t} SET n = 1 WHERE v LIKE '" + "%a_" * 30 + "%b'", None),
     "casts there and back": ("SELECT random()" + "::text::float8" * 12, None),
     "a text of two billion characters": ("SELECT repeat('ab', 2147483647)", "54000"),
@@ -38,9 +36,7 @@ HOSTILE = {
     "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
     "many rows of constants": ("SELECT count(*) FROM (VALUES " + "(1)," * 30_000 + "(1)) x", None),
     "a choice among many": (
-        "SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END FROM {t} ORDER BY 1",
-        None,
-    ),
+        "SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END FROM {t} ORDER BY 1", None),
     "the same for rows that are written": (
         "UPDATE {t} SET n = (SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END)"
         " WHERE id <= 50",
@@ -52,9 +48,7 @@ HOSTILE = {
         "54001",
     ),
     "lateral subqueries, each of the one before": (
-        "SELECT 1 FROM {t} s0" + "".join(f", LATERAL (SELECT s{i}.n + 1 AS n) s{i + 1}" for i in range(100)),
-        "54001",
-    ),
+        "SELECT 1 FROM {t} s0" + "".join(f", LATERAL (SELECT s{i}.n + 1 AS n) s{i + 1}" for i in range(100)), "54001"),
     "a join of many": (
         "SELECT 1 FROM "
         + ", ".join(f"{{t}} x{i}" for i in range(190))
@@ -68,10 +62,8 @@ HOSTILE = {
         + " TABLE w0",
         "54001",
     ),
-    "a value that is too long": (
-        "INSERT INTO {t} VALUES (1, " + " || ".join(["repeat('a', 100000)"] * 11) + ", 1)",
-        "54000",
-    ),
+    "a value that is too long": ("INSERT INTO {t} VALUES (1, " + " || ".join(["repeat('a', 100000)"] * 11) + ", 1)",
+        "54000"),
     "a result of many columns": ("SELECT " + "1," * 40_000 + "1", "54011"),
     "a result of all columns many times": ("SELECT " + "x.*," * 20_000 + "1 FROM {t} x", "54011"),
     "a number of 400 digits": ("SELECT " + "1" * 400, None),
@@ -79,7 +71,7 @@ HOSTILE = {
     "a call of a procedure": ("CALL x(" + "1," * 90 + "1)", "42883"),
     "a password in SQL": ("ALTER USER tester PASSWORD '" + "x" * 60_000 + "'", "0A000"),
     "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22003"),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -151,29 +143,17 @@ def test_a_hostile_statement_is_answered_and_disturbs_nobody(cluster: Cluster, t
 
 LONG = "a" * 2**20
 HOSTILE_VALUES = {
-    "a parameter of 15 MB": (
-        "INSERT INTO {t} VALUES (70000, 'v', (%s LIKE '%%a_b%%')::int)",
-        "a" * 15_000_000,
-        "54000",
-    ),
+    "a parameter of 15 MB": ("INSERT INTO {t} VALUES (70000, 'v', (%s LIKE '%%a_b%%')::int)", "a" * 15_000_000,
+        "54000"),
     "a long text and a long pattern": ("SELECT %s LIKE '%%" + "_a" * 400 + "b%%' FROM {t} WHERE id = 7", LONG, None),
     "a long text and many patterns": (
-        "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
-        LONG,
-        None,
-    ),
+        "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")", LONG, None),
     "the same for rows that are written": (
-        "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
-        LONG,
-        None,
-    ),
-    "all characters of a long text cut off": (
-        "SELECT btrim(%s, repeat('b', 500) || 'a') FROM {t} WHERE id = 7",
-        LONG[1:],
-        None,
-    ),
+        "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")", LONG, None),
+    "all characters of a long text cut off": ("SELECT btrim(%s, repeat('b', 500) || 'a') FROM {t} WHERE id = 7",
+        LONG[1:], None),
     "a long text of accents": ("SELECT upper(%s) FROM {t} WHERE id = 7", "e\u0301" * 340_000, None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE_VALUES)

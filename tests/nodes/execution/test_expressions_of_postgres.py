@@ -69,15 +69,12 @@ REFUSED = [
     pytest.param("""INSERT INTO {} SELECT 3, '{{"a": -1}}'::jsonb, 1""", id="insert select"),
     pytest.param("""UPDATE {} SET doc = '{{"a": -1}}' WHERE id = 1""", id="update by key"),
     pytest.param("""UPDATE {} SET doc = jsonb_build_object('a', -id) WHERE n = 1""", id="update of several"),
-    pytest.param(
-        """INSERT INTO {} VALUES (1, '{{"a": 1}}', 1) ON CONFLICT (id) DO UPDATE SET doc = '{{"a": -1}}'""",
-        id="on conflict",
-    ),
-    pytest.param(
-        """MERGE INTO {0} t USING {0} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET doc = '{{"a": -1}}'""", id="merge"
-    ),
+    pytest.param("""INSERT INTO {} VALUES (1, '{{"a": 1}}', 1) ON CONFLICT (id) DO UPDATE SET doc = '{{"a": -1}}'""",
+        id="on conflict"),
+    pytest.param("""MERGE INTO {0} t USING {0} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET doc = '{{"a": -1}}'""",
+        id="merge"),
     pytest.param(COPY, id="copy"),
-]
+]  # fmt: skip
 
 
 def said(connection: "psycopg.Connection[Any]", table: str, sql: Any) -> tuple[Any, ...]:

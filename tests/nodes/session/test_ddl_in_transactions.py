@@ -72,14 +72,10 @@ REWRITES = [
     ("ALTER TABLE {a} ALTER code TYPE varchar", None),
     ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE varchar(2)", None),
     ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE char(3)", None),
-    (
-        "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE char(2) USING k::char(2)",
-        None,
-    ),
-    (
-        "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE varchar(2)",
-        errors.StringDataRightTruncation,
-    ),
+    ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE char(2) USING k::char(2)",
+        None),
+    ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE varchar(2)",
+        errors.StringDataRightTruncation),
     ("ALTER TABLE {a} ADD m varchar(3) DEFAULT 'xyz', ADD k char(2) DEFAULT 'a'", None),
     ("ALTER TABLE {a} ADD k timestamp(3) DEFAULT '2024-01-01 00:00:00.1235', ADD m time(0) DEFAULT '9:00:00.5'", None),
     (
@@ -99,7 +95,7 @@ REWRITES = [
     ),
     ("ALTER TABLE {a} RENAME n TO m", None),
     ("ALTER TABLE {a} RENAME TO {b}", None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("statement", "refusal"), REWRITES)

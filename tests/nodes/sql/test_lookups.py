@@ -47,9 +47,8 @@ def tables(cluster: Cluster) -> Tables:
 QUERIES = [
     pytest.param("SELECT f.id, (SELECT n FROM {many} m WHERE m.id = f.last) FROM {few} f", "m", id="by key"),
     pytest.param("SELECT f.id, (SELECT max(m.n) FROM {many} m WHERE m.grp = f.id) FROM {few} f", "m", id="by an index"),
-    pytest.param(
-        "SELECT f.id, (SELECT count(*) FROM {many} m WHERE f.code = m.code) FROM {few} f", "m", id="text by varchar"
-    ),
+    pytest.param("SELECT f.id, (SELECT count(*) FROM {many} m WHERE f.code = m.code) FROM {few} f", "m",
+        id="text by varchar"),
     pytest.param(
         "SELECT f.id, x.id, x.day FROM {few} f, LATERAL (SELECT m.id, m.day FROM {many} m WHERE m.grp = f.id"
         " ORDER BY m.day DESC, m.id LIMIT 1) x",
@@ -58,9 +57,7 @@ QUERIES = [
     ),
     pytest.param(
         "SELECT f.id FROM {few} f WHERE f.id BETWEEN 5 AND 25 AND EXISTS (SELECT 1 FROM {many} m WHERE m.grp = f.id)",
-        "m",
-        id="EXISTS of a few rows",
-    ),
+        "m", id="EXISTS of a few rows"),
     pytest.param(
         "SELECT f.id FROM {few} f WHERE f.id < 9 AND f.id > 2 AND NOT EXISTS"
         " (SELECT 1 FROM {many} m WHERE m.grp = f.id AND m.day > '2026-03-20')",
@@ -69,48 +66,31 @@ QUERIES = [
     ),
     pytest.param("SELECT m.n FROM {many} m JOIN {few} f ON m.id = f.last WHERE f.id = 7", "m", id="a join by key"),
     pytest.param(
-        "SELECT f.id, m.id FROM {few} f LEFT JOIN {many} m ON m.grp = f.last AND m.n > 9 WHERE f.id IN (3, 5, 39)",
-        "m",
-        id="a left join by an index",
-    ),
+        "SELECT f.id, m.id FROM {few} f LEFT JOIN {many} m ON m.grp = f.last AND m.n > 9 WHERE f.id IN (3, 5, 39)", "m",
+        id="a left join by an index"),
     pytest.param(
         "SELECT p.n, m.id FROM {few} f JOIN {many} m ON m.grp = f.id JOIN {many}_pairs p ON p.grp = m.grp"
         " WHERE f.id = 12 AND p.id < 100",
         "p",
         id="a join behind a join, by the first column of a key",
     ),
-    pytest.param(
-        "SELECT f.id, (SELECT n FROM {many}_pairs p WHERE p.id = f.last AND p.grp = 7) FROM {few} f",
-        "p",
-        id="a whole key, a constant first",
-    ),
-    pytest.param(
-        "SELECT f.id, (SELECT count(*) FROM {many}_pairs p WHERE p.grp = f.id) FROM {few} f",
-        "p",
-        id="the first column of a key",
-    ),
-    pytest.param(
-        'SELECT "part".id, (SELECT n FROM {many} m WHERE m.id = "part".last) FROM {few} "part"', "m", id="a hard name"
-    ),
+    pytest.param("SELECT f.id, (SELECT n FROM {many}_pairs p WHERE p.id = f.last AND p.grp = 7) FROM {few} f", "p",
+        id="a whole key, a constant first"),
+    pytest.param("SELECT f.id, (SELECT count(*) FROM {many}_pairs p WHERE p.grp = f.id) FROM {few} f", "p",
+        id="the first column of a key"),
+    pytest.param('SELECT "part".id, (SELECT n FROM {many} m WHERE m.id = "part".last) FROM {few} "part"', "m",
+        id="a hard name"),
     pytest.param(
         "SELECT f.k, (SELECT n FROM {many} m WHERE m.id = k) FROM (SELECT last AS k, id AS c, code AS v FROM {few}) f",
-        "m",
-        id="names of the columns of pairs",
-    ),
+        "m", id="names of the columns of pairs"),
+    pytest.param("SELECT f.id, (SELECT count(*) FROM {many} m WHERE m.code = lower('C' || f.id)) FROM {few} f", "m",
+        id="an expression"),
+    pytest.param("SELECT f.id, (SELECT n FROM {many} m WHERE f.last + 1 = m.id AND f.id > 3) FROM {few} f", "m",
+        id="a sum"),
     pytest.param(
-        "SELECT f.id, (SELECT count(*) FROM {many} m WHERE m.code = lower('C' || f.id)) FROM {few} f",
-        "m",
-        id="an expression",
-    ),
-    pytest.param(
-        "SELECT f.id, (SELECT n FROM {many} m WHERE f.last + 1 = m.id AND f.id > 3) FROM {few} f", "m", id="a sum"
-    ),
-    pytest.param(
-        "SELECT id, (SELECT f.id FROM {few} f WHERE f.day = m.day AND f.id = m.grp) FROM {many} m WHERE grp = 4",
-        "f",
-        id="two links",
-    ),
-]
+        "SELECT id, (SELECT f.id FROM {few} f WHERE f.day = m.day AND f.id = m.grp) FROM {many} m WHERE grp = 4", "f",
+        id="two links"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("query", "alias"), QUERIES)

@@ -97,25 +97,15 @@ NEAR: dict[SqlType, list[Any]] = {
     SqlType.SMALLINT: [0, 1, -1, 2**15 - 1, -(2**15)],
     SqlType.INTEGER: [0, 1, -1, 2**15 - 1, 2**15, 2**31 - 1, -(2**31)],
     SqlType.BIGINT: [0, 1, -1, 2**31, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
-    SqlType.NUMERIC: [
-        "0",
-        "1.0",
-        "1.5",
-        "-1",
-        "2147483648",
-        str(2**63),
-        str(2**63 - 1),
-        str(-(2**63)),
-        "NaN",
-        "Infinity",
-    ],
+    SqlType.NUMERIC: ["0", "1.0", "1.5", "-1", "2147483648", str(2**63), str(2**63 - 1), str(-(2**63)), "NaN",
+        "Infinity"],
     SqlType.REAL: ["0", "1", "-1", "9007199254740992", "NaN", "1.5", "-Infinity"],
     SqlType.DOUBLE: ["0", "1", "-1", "9007199254740992", "NaN", "1.5", "-Infinity"],
     SqlType.DATE: ["2000-01-01", "0001-01-01", "9999-12-31", "infinity", "0001-01-01 BC", "5874897-12-31"],
     SqlType.TIMESTAMP: ["2000-01-01", "2000-01-01 00:00:00.000001", "0001-01-01", "9999-12-31", "infinity"],
     SqlType.TEXT: ["", "a", "a ", "é"],
     SqlType.VARCHAR: ["", "a", "a ", "é"],
-}
+}  # fmt: skip
 PAIRS_OF_TYPES = [
     (one, of) for one in SqlType for of in SqlType if one is not of and can_encode(Column(ColumnId(2), "c", one), of)
 ]

@@ -35,15 +35,10 @@ EXTREMES: dict[SqlType, list[Value]] = {
     SqlType.TIMESTAMP: list(FIRST_AND_LAST),
     SqlType.TIMESTAMPTZ: [one.replace(tzinfo=dt.UTC) for one in FIRST_AND_LAST],
     SqlType.TIME: [of_micros(0), of_micros(86_400_000_000), of_micros(86_399_999_999)],
-    SqlType.INTERVAL: [
-        Interval(0, 0, 2**63 - 1),
-        Interval(0, 0, 1 - 2**63),
-        Interval(2**31 - 1, 2**31 - 1, 2**63 - 2),
-        Interval(-(2**31), -(2**31), 1 - 2**63),
-        Interval(1, -30, 0),
-    ],
+    SqlType.INTERVAL: [Interval(0, 0, 2**63 - 1), Interval(0, 0, 1 - 2**63), Interval(2**31 - 1, 2**31 - 1, 2**63 - 2),
+        Interval(-(2**31), -(2**31), 1 - 2**63), Interval(1, -30, 0)],
     SqlType.BYTEA: [b"", b"\x00", b"\x00\xff", b"\\000", b"\\\x00\xff", bytes(range(256)), b"\x10\x0f\xf0"],
-}
+}  # fmt: skip
 
 
 def values_of(sql_type: SqlType) -> st.SearchStrategy[Value]:
