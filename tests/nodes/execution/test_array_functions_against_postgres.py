@@ -12,6 +12,7 @@ import pytest
 from catalog.values.types import ARRAY_OF, SqlType
 from tests.nodes.conftest import Cluster
 from tests.nodes.execution.test_types_against_postgres import DRAWN, array
+from tests.rounds import rounds
 
 TYPES = [of for of in SqlType if of in ARRAY_OF and of is not SqlType.JSON]
 EXPRESSIONS = [
@@ -30,7 +31,6 @@ EXPRESSIONS = [
 ]  # fmt: skip
 TEXTS = ["array_to_string(a, '|')", "array_to_string(a[2:], '|', '-')"]
 """By themselves: of what a session shows in its own way they are left to the query engine."""
-ROWS = 24
 _MINUS_ZERO = re.compile(r"-0(?=[,}]|$)")
 
 
@@ -43,12 +43,12 @@ def sides(cluster: Cluster) -> Iterator[tuple[Any, Any]]:
         yield ours, theirs
 
 
-def made(cluster: Cluster, sides: tuple[Any, Any], of: SqlType, chance: random.Random) -> str:
+def made(cluster: Cluster, sides: tuple[Any, Any], of: SqlType, chance: random.Random, rows: int) -> str:
     """A table of both with the same drawn rows."""
     columns = f"id int PRIMARY KEY, a {of.value}[], b {of.value}[], e {of.value}, x int, y int"
     name, drawn, few = cluster.table(columns), array(of), [DRAWN[of](random.Random(7)) for _ in range(2)]
     sides[1].execute(f"CREATE TABLE {name} ({columns})")
-    for number in range(ROWS):
+    for number in range(rows):
         arrays = [None if chance.random() < 0.1 else _MINUS_ZERO.sub("0", drawn(chance)) for _ in range(2)]
         element = chance.choice((None, *few, DRAWN[of](chance)))
         value = None if element is None else _MINUS_ZERO.sub("0", element)
@@ -79,21 +79,21 @@ def differences(sides: tuple[Any, Any], expressions: list[str], rows: str) -> li
 
 
 @pytest.mark.parametrize("of", TYPES, ids=lambda of: of.value)
+@rounds(few=10, many=60)
 def test_functions_and_operators_give_what_postgresql_gives(
-    cluster: Cluster, sides: tuple[Any, Any], of: SqlType
+    cluster: Cluster, sides: tuple[Any, Any], of: SqlType, rounds: int
 ) -> None:
-    name = made(cluster, sides, of, random.Random(11))
+    name = made(cluster, sides, of, random.Random(11), rounds)
     found = []
     for expressions in (EXPRESSIONS, TEXTS):
         found += differences(sides, expressions, f"{name} t, (SELECT 1) AS one ORDER BY t.id")
-        for number in range(ROWS):
+        for number in range(rounds):
             found += differences(sides, expressions, f"{name} WHERE id = {number}")
     assert not found, "\n\n".join(found)
 
 
 BOUNDS = (None, "NULL", -2, 0, 1, 2, 3, 4, 7, 2**31 - 1, -(2**31))
 SOURCES = ("NULL", "'{}'", "ARRAY[8]", "ARRAY[8, NULL]", "ARRAY[7, 8, 9]", "i[2:]", "ARRAY[1.5, 2.5]", "t")
-ASSIGNMENTS = 160
 HOLDS = "i int[], t text[]"
 
 
@@ -116,8 +116,9 @@ def is_refused(answer: Any) -> bool:
 
 
 @pytest.mark.parametrize("by_the_engine", [False, True])
+@rounds(few=80, many=400)
 def test_a_slice_is_assigned_as_postgresql_assigns_it(
-    cluster: Cluster, sides: tuple[Any, Any], *, by_the_engine: bool
+    cluster: Cluster, sides: tuple[Any, Any], *, by_the_engine: bool, rounds: int
 ) -> None:
     """An assignment reads the value that was there, and another one of the same statement what that one made."""
     name = cluster.table(f"id int PRIMARY KEY, {HOLDS}")
@@ -127,7 +128,7 @@ def test_a_slice_is_assigned_as_postgresql_assigns_it(
         for number, text in enumerate(arrays):
             connection.execute(f"INSERT INTO {name} VALUES (%t, %t, %t)", (number, text, text))
     chance, found, refused = random.Random(3), [], 0
-    for _ in range(ASSIGNMENTS):
+    for _ in range(rounds):
         first, last = (chance.choice(BOUNDS) for _ in range(2))
         subscript = f"{'' if first is None else first}:{'' if last is None else last}"
         source, number = chance.choice(SOURCES), chance.randrange(len(arrays))
@@ -141,4 +142,4 @@ def test_a_slice_is_assigned_as_postgresql_assigns_it(
         elif ours != theirs:
             found.append(f"{sql} (of {arrays[number]})\n  PostgreSQL: {theirs}\n  node:       {ours}")
     assert not found, "\n\n".join(found)
-    assert 0 < refused < ASSIGNMENTS / 3
+    assert 0 < refused < rounds / 3

@@ -115,7 +115,7 @@ def test_rows_of_a_wide_table_do_not_take_a_node_to_its_limit(cluster: Cluster) 
     assert answers == ["53200"] * 3
     assert megabytes(cluster.processes[node].pid) < MEMORY_MB
     with cluster.connect(node) as connection:
-        connection.execute(f"INSERT INTO {table} (id) SELECT generate_series(1, 200)")
+        connection.execute(f"INSERT INTO {table} (id) SELECT generate_series(1, 20)")
         connection.execute(f"TRUNCATE {table}")
         assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     assert cluster.stop(node) == 0, "it ends in order"

@@ -38,13 +38,19 @@ def until(store: "psycopg.Connection[Any]", question: str, wanted: Any, params: 
         time.sleep(0.02)
 
 
+def cancel_what_is_followed(cluster: Cluster, client: Any) -> None:
+    with cluster.store() as store:
+        until(store, FOLLOWERS, (1,))
+    client.cancel_safe()
+
+
 def test_ctrl_c_leaves_the_change_running_and_says_so(cluster: Cluster, worker: None, n1: Any) -> None:
     notices: list[str] = []
     n1.add_notice_handler(lambda told: notices.append(f"{told.severity} {told.message_primary}"))
     table = cluster.table("id int primary key, v text")
     with cluster.store() as store:
         with held(cluster, table):
-            giving_up = threading.Timer(2.0, n1.cancel_safe)
+            giving_up = threading.Thread(target=cancel_what_is_followed, args=(cluster, n1))
             giving_up.start()
             with pytest.raises(psycopg.errors.QueryCanceled) as given_up:
                 n1.execute(f"CREATE INDEX {table}_v ON {table} (v)")
