@@ -263,6 +263,20 @@ def remember_whole_sql(storage: int, table_id: int) -> str:
     return f"SELECT count(*) FROM {kv(storage, table_id)} TABLESAMPLE SYSTEM (0)"
 
 
+SHARED_BYTES = 64 << 20
+_LONG = """SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database()
+    AND pid <> pg_backend_pid() AND xact_start < clock_timestamp() - interval '100 ms'"""
+
+
+def share_sql(tables: Iterable[tuple[int, int]]) -> str:
+    """Lets two processes read these whole pair tables (storage, table id) for the rest of the transaction, if they are
+    large and no other transaction is open for long. Beside one that writes, the second process would remember page by
+    page what it reads, since it does not know of `remember_whole_sql`."""
+    size = " + ".join(f"pg_relation_size('{kv(storage, table_id)}')" for storage, table_id in tables)
+    may = f"CASE WHEN {size} > {SHARED_BYTES} AND NOT EXISTS ({_LONG}) THEN '1' ELSE '0' END"
+    return f"SELECT set_config('max_parallel_workers_per_gather', {may}, true)"
+
+
 def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
     """The ends of the keys of these columns' pairs (0: existence)."""
     return [column_id.to_bytes(2) for column_id in column_ids]

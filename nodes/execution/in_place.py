@@ -39,7 +39,7 @@ from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from storage.encoding import PAYLOAD_BYTES
 from storage.pair_views import bytea
-from storage.statements import remember_whole_sql
+from storage.statements import remember_whole_sql, share_sql
 
 HELD_BYTES = 2**16
 """Bytes of rows that wait for the end of the batch: of a statement alone, for its COMMIT."""
@@ -187,7 +187,11 @@ async def users_commands(
         offset_of=lambda position: place.offset(done, position),
     )
     scans = all(paths.is_everything(use.scan.number) for use in place.uses)
-    before = [*(Command(sql) for sql in paths.whole()), reader.before(style, scans=scans)]
+    whole = paths.whole()
+    locks = [remember_whole_sql(storage, table_id) for storage, table_id in whole]
+    if scans and whole and transaction.is_read_only and not goes_on:
+        locks.append(share_sql(whole))
+    before = [*(Command(sql) for sql in locks), reader.before(style, scans=scans)]
     return [*before, users, *(reader.after() if goes_on else [])]
 
 
@@ -248,10 +252,10 @@ class Paths:
         sources = (part.value.source for part in lookup.parts if isinstance(part.value, Link))
         return self._rows(other, {f"c{source.id}": source for source in sources if source is not None}, given)
 
-    def whole(self) -> list[str]:
-        """Statements that lock all of a table (T6): one lock instead of one for each page."""
+    def whole(self) -> list[tuple[int, int]]:
+        """The pair tables that are read as a whole: one lock for each (T6), not one for each page."""
         found = [
-            remember_whole_sql(storage, use.scan.descriptor.table_id)
+            (storage, use.scan.descriptor.table_id)
             for use in self.place.uses
             if self.is_everything(use.scan.number)
             for storage in self.ways[use.scan.number].storages

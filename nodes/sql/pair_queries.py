@@ -2,11 +2,11 @@
 
     SELECT decode(k) AS "id", decode(c2) AS "dest" FROM (
         (SELECT substr(k, 5) AS k, any_value(v) FILTER (WHERE c = 2) AS c2 FROM pair_views.t7_v13_s1
-         WHERE k >= $2 AND k < $3 AND c IN (0, 2) GROUP BY k HAVING bool_or(c = 0) OFFSET 0)
+         WHERE k >= $2 AND k < $3 AND c IN (0, 2) GROUP BY k HAVING bool_or(c = 0) OFFSET '0')
         UNION ALL (.. of storage 2)
     ) AS pairs
 
-A row exists where its pair c = 0 is there. OFFSET 0 keeps conditions of the user's text outside: within, they would be
+A row exists where its pair c = 0 is there. OFFSET keeps conditions of the user's text outside: within, they would be
 computed for keys without a row, too. Key ranges are parameters behind the user's own, so that one text serves many.
 """
 
@@ -25,6 +25,8 @@ from storage.pairs import TABLE_BYTES, missing_value, prefix, stored_key
 from storage.sql_values import decode_key_sql, decode_sql, encode_key_sql, row_key_of_entry_sql
 
 BYTEA, BYTEA_ARRAY = 17, 1001
+APART = "OFFSET '0'"
+"""With OFFSET 0, which is not of the type that OFFSET has, PostgreSQL would use no parallel worker."""
 HEADER_BYTES = 4
 """Of k before K(r): placement and index."""
 
@@ -118,7 +120,7 @@ def _decoded_rows(
 ) -> str:
     if not arms:
         nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
-        arms = [f"(SELECT {nothing} WHERE false OFFSET 0)"]
+        arms = [f"(SELECT {nothing} WHERE false {APART})"]
     shown = ", ".join(f"{_decoded(version, column)} AS {quoted(name)}" for name, column in columns.items())
     return f"SELECT {shown} FROM ({' UNION ALL '.join(arms)}) AS pairs"
 
@@ -206,11 +208,11 @@ def _grouped(version: Descriptor, storage: int, stored: Sequence[Column], within
     start = f"substr(k, {HEADER_BYTES + 1}) AS k"
     where = f"{within} AND " if within else ""
     if not stored:
-        return f"SELECT {start} FROM {view} WHERE {where}c = {EXISTS} OFFSET 0"
+        return f"SELECT {start} FROM {view} WHERE {where}c = {EXISTS} {APART}"
     numbers = ", ".join(str(int(number)) for number in (EXISTS, *(column.id for column in stored)))
     values = ", ".join(f"{_value(column)} AS c{column.id}" for column in stored)
     found = f"SELECT {start}, {values} FROM {view} WHERE {where}c IN ({numbers})"
-    return f"{found} GROUP BY {view.partition('.')[2]}.k HAVING bool_or(c = {EXISTS}) OFFSET 0"
+    return f"{found} GROUP BY {view.partition('.')[2]}.k HAVING bool_or(c = {EXISTS}) {APART}"
 
 
 def _value(column: Column) -> str:
