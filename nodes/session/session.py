@@ -25,8 +25,7 @@ from nodes.session.block import Block
 from nodes.session.cursors import Cursors
 from nodes.session.dumps import refuse_first_query
 from nodes.session.functions.advisory_locks import AdvisoryLocks
-from nodes.session.functions.calls import SessionCalls
-from nodes.session.functions.procedures import refusal
+from nodes.session.functions.calls import SessionCalls, no_procedure
 from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
 from nodes.session.planned import PlannedStatements
@@ -266,7 +265,7 @@ class Session:
         return self.utility.fields(statement)
 
     async def _no_procedure(self, statement: Statement, oids: Sequence[int]) -> SqlError:
-        return await refusal(self.env, statement, oids, self.planned.users_settings())
+        return await no_procedure(self.env, statement, oids, self.planned.users_settings())
 
     def _fields_now(self, statement: Statement) -> tuple[Field, ...] | None:
         if statement.kind == "fetch":

@@ -1,17 +1,19 @@
 """LISTEN, NOTIFY, and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from expressions.analysis.building import Parameters
-from expressions.errors import UNDEFINED_FUNCTION, SqlError
+from expressions.errors import UNDEFINED_FUNCTION, WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.functions.casts import IMPLICIT
 from expressions.sqltypes import BOOL, INT8, TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from nodes.clients.connection import Client
 from nodes.clients.portals import Portal
 from nodes.context import Environment
+from nodes.execution.describing import describe
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, pieces_of
 from nodes.session.arguments import Arguments
@@ -21,6 +23,9 @@ from nodes.session.functions.numbers import SessionNumbers, argument_nodes
 from nodes.session.functions.values import SessionValues
 from nodes.session.tries import sent
 from nodes.settings.variables import Variables
+from nodes.sql.admission import CRUD, admitted
+from nodes.sql.edits import Compiled, text_of
+from nodes.sql.readable import InPlace
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, SEQUENCE_FUNCTIONS, SLEEP, UNLOCK_ALL, UNLOCKS
 from nodes.sql.statements import Statement
@@ -33,6 +38,7 @@ from nodes.wire.results import Result
 BOOLEAN, NUMBER = Columns((Output("", BOOL),)), Columns((Output("", INT8),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""
+NO_PROCEDURES = "A node has no procedures: send their statements, in one transaction."
 SLEEP_S_MAX = 366 * 86_400.0
 Value = bool | int | bytes | list[bytes] | None
 
@@ -160,3 +166,22 @@ async def slept(seconds: float) -> None:
     """Wait, as pg_sleep does: not at all for what is no time. A transaction around it stays open meanwhile."""
     if seconds > 0:
         await asyncio.sleep(min(seconds, SLEEP_S_MAX))
+
+
+async def no_procedure(env: Environment, statement: Statement, oids: Sequence[int], style: Sequence[str]) -> SqlError:
+    """The refusal of a CALL, the store's own (42883). Raises for an argument that the reader role may not use."""
+    call = statement.node.funccall
+    names = [part.string.sval for part in call.funcname]
+    if names[0] == CRUD and len(names) > 1:
+        hint = "To call a function, use SELECT."
+        return SqlError(WRONG_OBJECT_TYPE, f"{'.'.join(names)} is not a procedure", call.location, hint=hint)
+    if len(call.args):
+        admitted(f"SELECT {', '.join(map(text_of, call.args))}", env.reader.functions)
+    place = InPlace(Compiled(statement.text, statement.text, ()), (), statement.start)
+    try:
+        await describe(env, None, place, oids, style)
+    except SqlError as error:
+        if error.message.startswith("procedure "):
+            error.hint = NO_PROCEDURES
+        return error
+    return unsupported("a call of a procedure", call.location, hint=NO_PROCEDURES)

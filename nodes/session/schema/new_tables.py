@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -18,7 +18,6 @@ from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.writing.rewrite import rewrite
 from nodes.execution.writing.truncate import truncate_within
 from nodes.session.database_thread import StoreDown, in_database_thread
-from nodes.session.schema.temporary_tables import TABLES_MAX, TemporaryTables
 from nodes.sql.plans import TruncatePlan
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
@@ -32,10 +31,51 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TABLES_MAX = 100
+"""Of one session: each takes tables of the store."""
+DELETE_ROWS, PRESERVE_ROWS = "delete rows", "preserve rows"
+
 PAUSES_S = (0.05, 0.5, 0.0)
 """Between tries to announce what became of a new table, while its client waits."""
 LATER_S = 3.0
 """Between further tries, for as long as the node lives: what a dead one leaves behind, the maintenance frees."""
+
+
+@dataclass(eq=False)
+class TemporaryTables:
+    """The temporary tables of one session: as its last transaction left them, and those of the one that runs. They are
+    made as any table of a transaction (T9), and never given to the catalog: a spare table at the storages is reserved
+    for this node. It needs no lease and no fence, as no other session knows its id. At its end the reservation is given
+    up. Version numbers go on as long as the session lives, since plans are kept by them."""
+
+    kept: dict[int, Descriptor] = field(default_factory=dict)
+    ends: dict[int, str] = field(default_factory=dict)
+    """What COMMIT does with each, those that a running transaction makes among them."""
+
+    def has(self, table: Descriptor) -> bool:
+        return table.table_id in self.ends
+
+    def among(self, tables: dict[str, Descriptor]) -> tuple[Descriptor, ...]:
+        return tuple(table for table in tables.values() if self.has(table))
+
+    def emptied_at_commit(self, tables: dict[str, Descriptor]) -> tuple[Descriptor, ...]:
+        return tuple(table for table in tables.values() if self.ends.get(table.table_id) == DELETE_ROWS)
+
+    def commit(self, tables: dict[str, Descriptor]) -> set[int]:
+        """Keep what the transaction has left; the ids of those that are gone with it."""
+        before = set(self.kept)
+        self.kept = {
+            t.table_id: t for t in tables.values() if self.ends.get(t.table_id) in (PRESERVE_ROWS, DELETE_ROWS)
+        }
+        return (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
+
+    def give_up(self) -> set[int]:
+        given, self.kept = set(self.kept), {}
+        self.forget()
+        return given
+
+    def forget(self) -> None:
+        self.ends = {table_id: how for table_id, how in self.ends.items() if table_id in self.kept}
 
 
 class NewTables:
@@ -148,7 +188,7 @@ class NewTables:
             env.run_beside("freeing names", free_unanswered(token))
             raise
         if at_commit:
-            self.temporary.make(reserved.table_id, at_commit)
+            self.temporary.ends[reserved.table_id] = at_commit
         self._dropped.add(reserved.table_id)  # names that are taken have to be freed, unless the statement succeeds
         if cancel is not None:
             raise cancel

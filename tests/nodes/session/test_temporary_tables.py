@@ -143,7 +143,7 @@ def test_a_commit_of_which_nobody_knows_ends_a_session_whose_temporary_table_it_
     """The rows may be those of either version: to go on with one of them would be to read what is not there."""
     before = new_table(parse("CREATE TABLE own (a int)").action, 7)  # type: ignore[arg-type]
     tables = NewTables(SimpleNamespace(unannounced={}), "ann")  # type: ignore[arg-type]
-    tables.temporary.make(7, "preserve rows")
+    tables.temporary.ends[7] = "preserve rows"
     tables.temporary.kept = {7: before}
     tables.tables = {"own": replace(before, version=2) if is_altered else before}
 
