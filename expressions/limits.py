@@ -43,11 +43,6 @@ def look_at(chars: int) -> None:
         _count(chars)
 
 
-def pass_over(text: str) -> None:
-    """Count a text that is searched or copied as a whole. Raises 54001."""
-    pass_chars(len(text))
-
-
 def pass_chars(chars: int) -> None:
     """Count characters that a search or a copy passes. Raises 54001."""
     if chars > SHORT_CHARS:
@@ -62,10 +57,6 @@ def _count(chars: int) -> None:
     if left[0] < 0:
         message = f"the expressions of one row look at more than {CHARS_AT_ONCE_MAX} characters of its texts"
         raise SqlError(STATEMENT_TOO_COMPLEX, message, hint="ask for less at once, or of shorter texts")
-
-
-def too_long() -> SqlError:
-    return SqlError(PROGRAM_LIMIT, TOO_LONG)
 
 
 def too_many_elements() -> SqlError:
@@ -83,7 +74,7 @@ def refuse_array(items: Sequence[Any]) -> None:
     if len(items) > ELEMENTS_MAX:
         raise too_many_elements()
     if _bytes_beyond_numbers(items) > VALUE_BYTES_MAX:
-        raise too_long()
+        raise SqlError(PROGRAM_LIMIT, TOO_LONG)
 
 
 def look_over(items: Sequence[Any]) -> None:
@@ -101,9 +92,3 @@ def _bytes_beyond_numbers(items: Sequence[Any]) -> int:
         elif isinstance(item, Decimal):
             size += max(numerics.packed_bytes_max(item) - NUMBER_BYTES, 0)
     return size
-
-
-def refuse_length(length: int) -> None:
-    """Raises 54000 for a text of more characters than a value may have bytes."""
-    if length > VALUE_BYTES_MAX:
-        raise too_long()

@@ -129,15 +129,15 @@ class Analyzer(Comparisons):
         return self.all_of(args, node.location) if word == "AND" else self.any_of(args, node.location)
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
-        word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
-        return lazy_call(f"IS {word}", (self.known(self.expr(node.arg, scope)),), pg.BOOL, compute, node.location)
+        compute = arithmetic.is_value(None, negated=node.nulltesttype != 1)
+        name = "IS NULL" if node.nulltesttype == 1 else "IS NOT NULL"
+        return lazy_call(name, (self.known(self.expr(node.arg, scope)),), pg.BOOL, compute, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
         arg = self.boolean(self.expr(node.arg, scope), name.replace("_", " "))
         wanted = {"TRUE": True, "FALSE": False, "UNKNOWN": None}[name.rsplit("_", 1)[1]]
-        negated = "NOT" in name
-        compute = arithmetic.is_not_value(wanted) if negated else arithmetic.is_value(wanted)  # type: ignore[arg-type]
+        compute = arithmetic.is_value(wanted, negated="NOT" in name)
         return lazy_call(name.replace("_", " "), (arg,), pg.BOOL, compute, node.location)
 
     def _x_nullif(self, node: Node, scope: Scope) -> Expr:

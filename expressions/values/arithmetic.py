@@ -15,7 +15,7 @@ from catalog.values.types import DOCUMENTS, TEXTS, SqlType, fitted, to_text
 from expressions import sqltypes as pg
 from expressions.dates.reading import NeedsNow
 from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
-from expressions.limits import look_at, look_over, pass_over
+from expressions.limits import look_at, look_over, pass_chars
 from expressions.typed import parse_value
 from expressions.values import numerics
 
@@ -155,20 +155,9 @@ def disjunction(_: Any, *thunks: Callable[[], Any]) -> bool | None:
     return result
 
 
-def is_null(_: Any, thunk: Callable[[], Any]) -> bool:
-    return thunk() is None
-
-
-def is_not_null(_: Any, thunk: Callable[[], Any]) -> bool:
-    return thunk() is not None
-
-
-def is_value(wanted: bool) -> Compute:
-    return lambda _, thunk: thunk() is wanted
-
-
-def is_not_value(wanted: bool) -> Compute:
-    return lambda _, thunk: thunk() is not wanted
+def is_value(wanted: bool | None, *, negated: bool) -> Compute:
+    """IS NULL, IS TRUE and the like."""
+    return lambda _, thunk: (thunk() is wanted) is not negated
 
 
 def coalesce(_: Any, *thunks: Callable[[], Any]) -> Any:
@@ -278,10 +267,10 @@ def double_to_whole(of: pg.Type) -> Compute:
 
 def text_to(of: SqlType) -> Compute:
     """Dates may have any of PostgreSQL's forms but those that depend on the time of the transaction."""
-    look = (lambda text: look_at(len(text))) if of in DOCUMENTS else pass_over
+    look = look_at if of in DOCUMENTS else pass_chars
 
     def parsed(text: str) -> Any:
-        look(text)
+        look(len(text))
         try:
             return parse_value(pg.OF_SQL_TYPE[of], text)
         except NeedsNow:
@@ -318,10 +307,6 @@ def text_of(of: SqlType) -> Compute:
     return lambda value: to_text(of, value)
 
 
-def utc(value: dt.datetime) -> dt.datetime:
-    return value.replace(tzinfo=dt.UTC)
-
-
 def midnight(value: dt.date) -> dt.datetime:
     return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a timestamp without a zone
 
@@ -335,7 +320,7 @@ CASTS: dict[tuple[pg.Type, pg.Type], Compute] = {
     **{(whole_type, pg.FLOAT8): float for whole_type in pg.INTEGERS},
     **{(whole_type, pg.FLOAT4): lambda v: floats.single(float(v)) for whole_type in pg.INTEGERS},
     **{(of, whole_type): double_to_whole(whole_type) for of in pg.FLOATS for whole_type in pg.INTEGERS},
-    **{(whole_type, pg.NUMERIC): numerics.of_whole for whole_type in pg.INTEGERS},
+    **{(whole_type, pg.NUMERIC): Decimal for whole_type in pg.INTEGERS},
     **{(pg.NUMERIC, of): partial(numerics.to_whole, of.name, limit) for of, limit in LIMITS.items()},
     (pg.FLOAT8, pg.NUMERIC): partial(numerics.of_float, numerics.DOUBLE_DIGITS),
     (pg.FLOAT4, pg.NUMERIC): partial(numerics.of_float, numerics.REAL_DIGITS),
@@ -346,8 +331,8 @@ CASTS: dict[tuple[pg.Type, pg.Type], Compute] = {
     (pg.BOOL, pg.INT4): int,
     (pg.INT4, pg.BOOL): bool,
     (pg.DATE, pg.TIMESTAMP): midnight,
-    (pg.DATE, pg.TIMESTAMPTZ): lambda v: utc(midnight(v)),
-    (pg.TIMESTAMP, pg.TIMESTAMPTZ): utc,
+    (pg.DATE, pg.TIMESTAMPTZ): lambda v: midnight(v).replace(tzinfo=dt.UTC),
+    (pg.TIMESTAMP, pg.TIMESTAMPTZ): lambda v: v.replace(tzinfo=dt.UTC),
     (pg.TIMESTAMPTZ, pg.TIMESTAMP): lambda v: v.replace(tzinfo=None),
     (pg.TIMESTAMP, pg.DATE): lambda v: v.date(),
     (pg.TIMESTAMPTZ, pg.DATE): lambda v: v.date(),

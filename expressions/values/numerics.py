@@ -135,10 +135,6 @@ def modulo(a: Decimal, b: Decimal) -> Decimal:
     return numerics.with_scale(CONTEXT.remainder(a, b), scale)
 
 
-def of_whole(value: int) -> Decimal:
-    return Decimal(value)
-
-
 @checked
 def of_float(digits: int, value: float) -> Decimal:
     """A double has 15 digits that count, a real 6."""

@@ -1,17 +1,17 @@
 """Functions of text for one row, as PostgreSQL has them under the locale C: only ASCII letters have case."""
 
-from expressions.errors import SqlError
-from expressions.limits import pass_over, refuse_length
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, pass_chars
 from expressions.values.patterns import pattern_of
 
 
 def upper(text: str) -> str:
-    pass_over(text)
+    pass_chars(len(text))
     return text.encode().upper().decode()  # of bytes Python knows ASCII letters alone
 
 
 def lower(text: str) -> str:
-    pass_over(text)
+    pass_chars(len(text))
     return text.encode().lower().decode()
 
 
@@ -19,7 +19,7 @@ def escaped_by(pattern: str, escape: str) -> str:
     """The pattern of LIKE .. ESCAPE in the words of one without: its own escape character is the backslash."""
     if len(escape) > 1:
         raise SqlError("22025", "invalid escape string", hint="an escape string is empty or one character")
-    pass_over(pattern)
+    pass_chars(len(pattern))
     if escape == "\\":
         return pattern
     written: list[str] = []
@@ -35,7 +35,8 @@ def escaped_by(pattern: str, escape: str) -> str:
 
 
 def concatenated(a: str, b: str) -> str:
-    refuse_length(len(a) + len(b))
+    if len(a) + len(b) > VALUE_BYTES_MAX:
+        raise SqlError(PROGRAM_LIMIT, TOO_LONG)
     return a + b
 
 
