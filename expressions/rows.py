@@ -156,14 +156,9 @@ def evaluator(descriptor: Descriptor, text: str) -> Callable[[Mapping[ColumnId, 
     return lambda columns: evaluate(expr, columns, _NOTHING)
 
 
-def holds(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]) -> bool:
-    """True if a kept predicate accepts the row as WHERE does: NULL is no."""
-    return value_of(descriptor, text, columns) is True
-
-
 @lru_cache(COMPILED_MAX)
 def columns_of(text: str) -> frozenset[ColumnId]:
-    return frozenset(_id_named(ref.fields[-1].string.sval) for ref in _references(parsed(text)))
+    return frozenset(_id_named(ref.fields[-1].string.sval) for ref in _messages(parsed(text), pb.ColumnRef))
 
 
 def is_local(descriptor: Descriptor, text: str) -> bool:
@@ -182,8 +177,7 @@ _MOMENT_TYPES = {
 
 def at_moment(text: str, moment: dt.datetime) -> str:
     """The expression with this moment, in UTC, where it reads the time."""
-    node = _expression()
-    node.CopyFrom(parsed(text))
+    node = _copy(parsed(text))
     constant = f"'{moment.astimezone(dt.UTC).isoformat()}'::timestamptz"
     for part in [one for one in _all_messages(node) if isinstance(one, pb.Node)]:
         kind = part.WhichOneof("node")
@@ -243,7 +237,9 @@ def parsed(text: str, offset: int = 0) -> Node:
     try:
         statements = grammar.parse(BEFORE + text).stmts
     except postgast.PgQueryError as error:
-        raise _refused_by_grammar(error, text, offset) from error
+        characters = max((error.cursorpos or 1) - 1 - len(BEFORE), 0)
+        place = offset + len(text[:characters].encode())
+        raise errors.SqlError(errors.SYNTAX_ERROR, error.message, place) from error
     except errors.SqlError as error:
         raise errors.SqlError(error.sqlstate, error.message, offset, hint=error.hint) from error
     select = statements[0].stmt.select_stmt
@@ -352,9 +348,8 @@ def _cast(node: Node, type_name: str) -> Node:
 
 def _respelled(node: Node, name_of: Callable[[list[str]], str]) -> str:
     """The expression's text with every column called by `name_of` its names. Raises 0A000 when text can't say it."""
-    copy = _expression()
-    copy.CopyFrom(node)
-    for ref in _references(copy):
+    copy = _copy(node)
+    for ref in list(_messages(copy, pb.ColumnRef)):
         name = name_of([part.string.sval for part in ref.fields])
         del ref.fields[1:]
         ref.fields[0].string.sval = name
@@ -370,22 +365,19 @@ def _text_of(node: Node) -> str:
     return str(postgast.deparse(statement)).removeprefix(BEFORE)
 
 
-def _expression() -> Node:
-    return parsed("NULL")
+def _copy(node: Node) -> Node:
+    copy = parsed("NULL")
+    copy.CopyFrom(node)
+    return copy
 
 
 def _without_places(node: Node) -> Node:
-    copy = _expression()
-    copy.CopyFrom(node)
+    copy = _copy(node)
     for message in _all_messages(copy):
         for name in ("location", "rexpr_list_start", "rexpr_list_end", "list_start", "list_end"):
             if name in message.DESCRIPTOR.fields_by_name:
                 message.ClearField(name)
     return copy
-
-
-def _references(node: Node) -> list[Node]:
-    return list(_messages(node, pb.ColumnRef))
 
 
 def _messages(node: Node, of: type[Any]) -> Iterator[Node]:
@@ -398,8 +390,3 @@ def _all_messages(node: Node) -> Iterator[Node]:
         if field.message_type is not None:
             for inner in value if field.is_repeated else (value,):
                 yield from _all_messages(inner)
-
-
-def _refused_by_grammar(error: postgast.PgQueryError, text: str, offset: int) -> errors.SqlError:
-    characters = max((error.cursorpos or 1) - 1 - len(BEFORE), 0)
-    return errors.SqlError(errors.SYNTAX_ERROR, error.message, offset + len(text[:characters].encode()))

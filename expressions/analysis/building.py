@@ -221,13 +221,10 @@ class Builder:
     # -- connectives ---------------------------------------------------------------------------------------------
 
     def all_of(self, args: Sequence[Expr], offset: int) -> Expr:
-        return self._joined("AND", args, arithmetic.conjunction, offset)
+        return lazy_call("AND", args, pg.BOOL, arithmetic.conjunction, offset)
 
     def any_of(self, args: Sequence[Expr], offset: int) -> Expr:
-        return self._joined("OR", args, arithmetic.disjunction, offset)
-
-    def _joined(self, word: str, args: Sequence[Expr], compute: arithmetic.Compute, offset: int) -> Expr:
-        return lazy_call(word, args, pg.BOOL, compute, offset)
+        return lazy_call("OR", args, pg.BOOL, arithmetic.disjunction, offset)
 
     def negated(self, arg: Expr, offset: int) -> Expr:
         return Call("NOT", (arg,), pg.BOOL, lambda a: not a, offset=offset)
@@ -262,15 +259,11 @@ def by_the_equals_of_each(args: Sequence[Expr]) -> bool:
         item.type is pg.VARCHAR or (item.type is pg.TEXT and not is_constant(item)) for item in items
     ):
         return True
-    return not _has_common_type(args)
-
-
-def _has_common_type(exprs: Sequence[Expr]) -> bool:
     try:
-        common_type([(e.type, e.offset) for e in exprs], "IN")
+        common_type([(e.type, e.offset) for e in args], "IN")
     except SqlError:
-        return False
-    return True
+        return True
+    return False
 
 
 def placed(compute: Callable[[], Any], offset: int) -> Any:

@@ -78,7 +78,8 @@ class Comparisons(Builder, ABC):
         if items is None:
             array = self.expr(node.rexpr, scope)
             if left.type is BPCHAR and node.rexpr.HasField("param_ref") and array.type in (UNKNOWN, ARRAY_OF[TEXT]):
-                array = self._chars(array, node.location)
+                of, shorten = ARRAY_OF[TEXT], _without_blanks  # blanks at the ends of a char do not count
+                array = Call("of char", (self.coerce(array, of),), of, shorten, offset=node.location)
             return self._array_verdict(name, left, array, word, node.location)
         tests = [self.operator(name, (left, item), node.location) for item in items]
         for test in tests[:1]:
@@ -90,11 +91,6 @@ class Comparisons(Builder, ABC):
     def _refuse_no_test(self, test: Expr, offset: int) -> None:
         if test.type is not BOOL:
             raise SqlError("42809", "op ANY/ALL (array) requires operator to yield boolean", offset)
-
-    def _chars(self, array: Expr, offset: int) -> Expr:
-        """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
-        of = ARRAY_OF[TEXT]
-        return Call("of char", (self.coerce(array, of),), of, _without_blanks, offset=offset)
 
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""

@@ -86,7 +86,7 @@ def zone_named(text: str) -> Zone:
 def hours_east(hours: float) -> Zone:
     """The zone so many hours before UTC, by the name that PostgreSQL shows."""
     minutes = round(hours * 60)
-    shown, west = _offset_words(minutes), _offset_words(-minutes)
+    shown, west = (offset_text(dt.timedelta(minutes=one)) for one in (minutes, -minutes))
     return _fixed(f"<{shown}>{west}", minutes)
 
 
@@ -94,11 +94,6 @@ def _fixed(name: str, minutes: int) -> Zone:
     if abs(minutes) >= 24 * 60:
         raise UnknownZone(name)
     return Zone(name, dt.timezone(dt.timedelta(minutes=minutes)) if minutes else dt.UTC)
-
-
-def _offset_words(minutes: int) -> str:
-    rest = f":{abs(minutes) % 60:02d}" if minutes % 60 else ""
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{rest}"
 
 
 PLAIN = time_style("UTC", "MDY")

@@ -298,7 +298,9 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
             _copy(connection, grid, answer)
             continue
         if result.status in HAS_ROWS:
-            grid.columns = grid.columns or [_name(result, n) for n in range(result.nfields)]
+            grid.columns = grid.columns or [
+                (result.fname(n) or b"?column?").decode(errors="replace") for n in range(result.nfields)
+            ]
             _keep(result, grid, answer)
             if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
                 answer.stopped_after = "rows"
@@ -338,10 +340,6 @@ def _keep(result: pq.abc.PGresult, grid: Grid, answer: Answer) -> None:
             cells = [_cell(result.get_value(row, column)) for column in range(result.nfields)]
             answer.chars += sum(len(cell or "") + 1 for cell in cells)
             grid.rows.append(cells)
-
-
-def _name(result: pq.abc.PGresult, column: int) -> str:
-    return (result.fname(column) or b"?column?").decode(errors="replace")
 
 
 def _cell(data: bytes | None) -> str | None:

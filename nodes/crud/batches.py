@@ -91,7 +91,7 @@ class Many:
                 raise error
             self.batch.account(self.batch.left, Ending.NOT_PERFORMED, error)
         elif isinstance(error, RequestError | Retry) or not error.sqlstate.startswith(OF_A_ROW):
-            self._lost(error)
+            self.batch.account(self.part, Ending.FAILED, error)
         elif len(self.part) == 1:
             self.batch.close_part(self.part, {self.part[0]: error}, tried=1, is_rolled_back=False)
         else:
@@ -99,14 +99,11 @@ class Many:
             try:
                 await self.request.within_time(self.request.attempt(self._row_by_row))
             except SqlError as why:
-                self._lost(why)
+                self.batch.account(self.part, Ending.FAILED, why)
 
     def _attempts(self) -> Attempts:
         """None yet; the reload after a plan that an old schema could explain is had once in a batch."""
         return Attempts(old_schemas=int(self.has_reloaded))
-
-    def _lost(self, error: SqlError) -> None:
-        self.batch.account(self.part, Ending.FAILED, error)
 
     def _first_error(self) -> Any:
         return next((o.error for _, o in sorted(self.batch.outcomes.items()) if o.ending is Ending.FAILED), None)

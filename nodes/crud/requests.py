@@ -227,8 +227,10 @@ class Request:
             await asyncio.sleep(self.attempts.pause_s)
         elif after is Next.RELOAD:
             await self._reload(error, failure)
+        elif failure is Failure.MISMATCH:
+            raise errors.mismatch(self.version or 0, error.message, "it had been reloaded and tried again once")
         else:
-            raise self._final(error, failure)
+            raise error
 
     async def _reload(self, error: SqlError, failure: Failure) -> None:
         descriptor = self.descriptor
@@ -262,11 +264,6 @@ class Request:
         pin = error.pin if isinstance(error, Retry) else None
         of = descriptor if pin is None else pin.descriptor
         return of if isinstance(of, Descriptor) and of.table_id != descriptor.table_id else descriptor
-
-    def _final(self, error: SqlError, failure: Failure) -> SqlError:
-        if failure is Failure.MISMATCH:
-            return errors.mismatch(self.version or 0, error.message, "it had been reloaded and tried again once")
-        return error
 
     def _say(self, do: str, **more: Any) -> None:
         if self.caller.trace is not None:

@@ -73,7 +73,8 @@ class OrderedRead:
         plain = texts.select(self.descriptor, self.conditions, self.shown)
         _, self.context = await self.request.plan(self.transaction, plain)
         self.use = await self.request.use_of(plain)
-        beside = [] if window.bucket is None else self._beside
+        wanted = dict.fromkeys([*self.descriptor.sharding_key, *self.descriptor.primary_key])
+        beside = [] if window.bucket is None else [self.descriptor.column(column_id) for column_id in wanted]
         text = texts.ordered(
             self.descriptor,
             self.conditions,
@@ -112,11 +113,6 @@ class OrderedRead:
         return await self.request.read(self.transaction, text, self.context, way=way, commit=False)
 
     # -- all rows -----------------------------------------------------------------------------------------------
-
-    @property
-    def _beside(self) -> list[Column]:
-        wanted = dict.fromkeys([*self.descriptor.sharding_key, *self.descriptor.primary_key])
-        return [self.descriptor.column(column_id) for column_id in wanted]
 
     def _way(self) -> Access:
         request, window, every = self.request, self.window, self.table.storages

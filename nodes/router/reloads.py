@@ -5,7 +5,7 @@ waits for a reload that began after it asked: the mistake may be its own. A fail
 older version is never installed. A missing name is remembered briefly. Another table under the same name is newer.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -194,17 +194,14 @@ def _settled(state: Reloads, now: float, effects: list[Effect]) -> Reloads:
     if state.waiters and not state.is_loading and state.not_before <= now:
         effects.append(Load())
         state = replace(state, is_loading=True, begun=state.begun + 1)
-    wake_at = min(_moments(state), default=None)
+    moments = [w.ask.deadline for w in state.waiters]
+    if state.waiters and not state.is_loading:
+        moments.append(state.not_before)
+    wake_at = min(moments, default=None)
     if wake_at != state.wake_at:
         effects.append(WakeAt(wake_at))
         state = replace(state, wake_at=wake_at)
     return state
-
-
-def _moments(state: Reloads) -> Iterator[float]:
-    yield from (w.ask.deadline for w in state.waiters)
-    if state.waiters and not state.is_loading:
-        yield state.not_before
 
 
 def _served(state: Reloads, effects: list[Effect]) -> Reloads:

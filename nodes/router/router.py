@@ -96,8 +96,10 @@ class Router:
                         answer.set_result(effect)
                 case reloads.WakeAt():
                     self._wake_at(name, effect.at)
-        if len(self._states) > NAMES_MAX:
-            self._forget_idle()
+        if len(self._states) > NAMES_MAX:  # a name just asked for stays: the next request would ask again
+            now = time.monotonic()
+            for idle in [n for n, one in self._states.items() if one.is_idle and one.not_before <= now]:
+                del self._states[idle]
 
     def _wake_at(self, name: str, at: float | None) -> None:
         alarm = self._alarms.pop(name, None)
@@ -113,12 +115,6 @@ class Router:
         wake_at = self._states.get(name, IDLE).wake_at
         if wake_at is not None and name not in self._alarms:
             self._wake_at(name, wake_at)
-
-    def _forget_idle(self) -> None:
-        """Names that nobody waits for are forgotten, but for those just asked for: the next request asks again."""
-        now = time.monotonic()
-        for name in [n for n, state in self._states.items() if state.is_idle and state.not_before <= now]:
-            del self._states[name]
 
     # -- the reload itself --------------------------------------------------------------------------------------
 

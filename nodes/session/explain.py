@@ -57,7 +57,9 @@ def refuse(options: Sequence[Node], statement: Statement) -> None:
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
     if statement.kind not in ("select", "insert", "update", "delete", "merge"):
-        raise unsupported(f"EXPLAIN of {_words(statement)}")
+        named = statement.node.DESCRIPTOR.name.removesuffix("Stmt")
+        what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", named).lower() if statement.kind == "ddl" else statement.kind
+        raise unsupported(f"EXPLAIN of {what}")
 
 
 def _select_lines(
@@ -77,12 +79,6 @@ def _select_lines(
         refusal.offset += place.shift
         raise refusal
     return _place_lines(env, place, context) if place.uses else ["Result"]
-
-
-def _words(statement: Statement) -> str:
-    if statement.kind != "ddl":
-        return statement.kind
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", statement.node.DESCRIPTOR.name.removesuffix("Stmt")).lower()
 
 
 def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:

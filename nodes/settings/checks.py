@@ -71,10 +71,6 @@ def _search_path(setting: Setting, text: str, _: str) -> str:
     return text
 
 
-def _serializable(setting: Setting, text: str, _: str) -> str:
-    return "serializable"
-
-
 def _role(setting: Setting, text: str, _: str) -> str:
     if text.lower() != "none":
         raise SqlError("42501", f'permission denied to set role "{text}"')
@@ -109,7 +105,7 @@ CHECKS: dict[str, Check] = {
     "array_nulls": _only("on"),
     "extra_float_digits": _digits,
     "search_path": _search_path,
-    "default_transaction_isolation": _serializable,
-    "transaction_isolation": _serializable,
+    "default_transaction_isolation": lambda *_: "serializable",
+    "transaction_isolation": lambda *_: "serializable",
     "role": _role,
 }

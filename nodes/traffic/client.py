@@ -111,17 +111,15 @@ class Client(threading.Thread):
                 if self._at_any_node(self._query_of(Read(key)), (key,)) == [row]:
                     keys.append(key)
             for start in range(0, len(keys), DELETED_AT_ONCE):
-                self._at_any_node(self._deletion_of(keys[start : start + DELETED_AT_ONCE]), ())
+                listed = sql.SQL(", ").join(map(sql.Literal, keys[start : start + DELETED_AT_ONCE]))
+                table, key_name = sql.Identifier(self._shape.table), sql.Identifier(self._shape.key)
+                query = sql.SQL("DELETE FROM {} WHERE {} IN ({})").format(table, key_name, listed)
+                self._at_any_node(query, ())
         except psycopg.Error as error:
             if error.sqlstate != NO_TABLE:
                 self.meter.fail(f"its rows are left: {in_words(error)}")
                 return
         self._rows_deleted = True
-
-    def _deletion_of(self, keys: Sequence[int]) -> sql.Composed:
-        listed = sql.SQL(", ").join(map(sql.Literal, keys))
-        table, key = sql.Identifier(self._shape.table), sql.Identifier(self._shape.key)
-        return sql.SQL("DELETE FROM {} WHERE {} IN ({})").format(table, key, listed)
 
     def _at_any_node(self, query: sql.Composed, params: Sequence[Any]) -> list[Row]:
         """Its rows from the first node that answers; the next is asked when one is lost. Raises `psycopg.Error`."""

@@ -96,10 +96,6 @@ def _double(layout: str) -> Callable[[bytes], float]:
     return lambda data: float(_unpacked(read, data)[0])
 
 
-def _boolean(data: bytes) -> bool:
-    return _byte(data) != 0
-
-
 def _numeric(data: bytes) -> PyValue:
     (count, *_) = _beginning(NUMERIC_HEAD, data)
     _refuse_shorter(data, NUMERIC_HEAD.size + 2 * count)
@@ -123,10 +119,6 @@ def _time(data: bytes) -> dt.timedelta:
         raise DatetimeOutOfRange("time out of range") from None
 
 
-def _json(data: bytes) -> PyValue:
-    return parse_text(SqlType.JSON, decode_text(data))
-
-
 def _jsonb(data: bytes) -> PyValue:
     if data[:1] != b"\x01":
         version = data[0] if data else 0
@@ -137,7 +129,7 @@ def _jsonb(data: bytes) -> PyValue:
 _byte, _int4, _int8 = _packed("!B"), _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
-    sqltypes.BOOL.oid: _boolean,
+    sqltypes.BOOL.oid: lambda data: _byte(data) != 0,
     sqltypes.INT2.oid: _packed("!h"),
     sqltypes.INT4.oid: _int4,
     sqltypes.INT8.oid: _int8,
@@ -151,7 +143,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.BYTEA.oid: bytes,
     sqltypes.TIME.oid: _time,
     sqltypes.INTERVAL.oid: _interval,
-    sqltypes.JSON.oid: _json,
+    sqltypes.JSON.oid: lambda data: parse_text(SqlType.JSON, decode_text(data)),
     sqltypes.JSONB.oid: _jsonb,
     BPCHAR: lambda data: decode_text(data).rstrip(" "),
 } | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)

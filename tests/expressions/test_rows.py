@@ -12,7 +12,7 @@ from catalog.elements import Column, ColumnId, State, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.scopes import Scan
 from expressions.errors import SqlError
-from expressions.rows import canonical, columns_of, compiled, holds, shown, value_of
+from expressions.rows import canonical, columns_of, compiled, shown, value_of
 from expressions.typed import ColumnRef, walk
 
 ID, NAME, AGE, BORN, HIDDEN = (ColumnId(n) for n in range(1, 6))
@@ -91,7 +91,6 @@ def test_the_value_is_brought_to_the_type_it_must_have() -> None:
 )
 def test_three_valued_logic(text: str, row: dict[ColumnId, Any], value: object) -> None:
     assert value_of(USERS, kept(text), row) is value
-    assert holds(USERS, kept(text), row) is (value is True)
 
 
 def test_which_columns_it_reads() -> None:

@@ -116,9 +116,6 @@ class SessionNumbers:
 
 def _plain(name: str) -> str:
     found = _NAME.fullmatch(name)
-    words = [] if found is None else [_folded(word) for word in found.groups() if word is not None]
+    given = [] if found is None else [word for word in found.groups() if word is not None]
+    words = [word[1:-1].replace('""', '"') if word.startswith('"') else word.lower() for word in given]
     return words[-1] if words[:-1] in ([], ["public"]) and words else ""
-
-
-def _folded(word: str) -> str:
-    return word[1:-1].replace('""', '"') if word.startswith('"') else word.lower()
