@@ -49,10 +49,7 @@ def rows_of(relation: str, variables: Variables, client: Client) -> list[Row] | 
             return list(variables.rows())
         case "pg_stat_activity":
             known = {client.user: USER, OWNER_NAME: OWNER}
-            return [
-                nulls | _activity(one, one is client) | {"usesysid": known.get(one.user)}
-                for one in client.connections()
-            ]
+            return [nulls | _activity(one, client) | {"usesysid": known.get(one.user)} for one in client.connections()]
         case "pg_stat_ssl":
             return [nulls | {"pid": one.pid, "ssl": one.is_encrypted} for one in client.connections()]
         case "pg_stat_gssapi":
