@@ -134,12 +134,8 @@ def parameter_type(oid: int) -> Type:
     """The type of a parameter that a client declared with `oid` (0 or 705: not at all)."""
     if oid in (0, UNKNOWN.oid):
         return UNKNOWN
-    return PARAMETER_OIDS.get(oid) or other_type(oid)
-
-
-def other_type(oid: int, typlen: int = -1) -> Type:
-    """A type that no column has: its values go to the store as they came."""
-    return Type(_CATALOG_NAMES.get(oid, f"oid {oid}"), oid, typlen, UNKNOWN.category)
+    known = PARAMETER_OIDS.get(oid)  # values of a type that no column has go to the store as they came
+    return known or Type(_CATALOG_NAMES.get(oid, f"oid {oid}"), oid, -1, UNKNOWN.category)
 
 
 _CATALOG_NAMES = {18: '"char"', 2205: "regclass", 2206: "regtype"}

@@ -89,9 +89,6 @@ class Analyzer(Comparisons):
         del other.rexpr.list.items[:2]
         return self.any_of([self._x_between(each, scope) for each in (node, other)], node.location)
 
-    def _x_not_between_sym(self, node: Node, scope: Scope) -> Expr:
-        return self.negated(self._x_between_sym(node, scope), node.location)
-
     def _column_ref(self, node: Node, scope: Scope) -> Expr:
         parts = []
         for part in node.fields:
@@ -103,12 +100,12 @@ class Analyzer(Comparisons):
     # -- operators ----------------------------------------------------------------------------------------------
 
     def _a_expr(self, node: Node, scope: Scope) -> Expr:
-        kind = pb.A_Expr_Kind.Name(node.kind)
-        method = getattr(self, "_x_" + kind.removeprefix("AEXPR_").lower(), None)
+        kind = pb.A_Expr_Kind.Name(node.kind).removeprefix("AEXPR_")
+        method = getattr(self, "_x_" + kind.removeprefix("NOT_").lower(), None)
         if method is None:
-            raise unsupported(kind.removeprefix("AEXPR_").replace("_", " "), node.location)
+            raise unsupported(kind.replace("_", " "), node.location)
         result: Expr = method(node, scope)
-        return result
+        return self.negated(result, node.location) if kind.startswith("NOT_") else result
 
     def _x_op(self, node: Node, scope: Scope) -> Expr:
         name = tree.operator_name(node.name)

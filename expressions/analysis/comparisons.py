@@ -42,9 +42,6 @@ class Comparisons(Builder, ABC):
         assert isinstance(test, Call)
         return lazy_call("DISTINCT", test.args, BOOL, arithmetic.distinct, node.location)
 
-    def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
-        return self.negated(self._x_distinct(node, scope), node.location)
-
     def _x_in(self, node: Node, scope: Scope) -> Expr:
         negated = tree.operator_name(node.name) == "<>"
         tree.refuse_long_list(len(node.rexpr.list.items), node.location)
@@ -136,9 +133,6 @@ class Comparisons(Builder, ABC):
         low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
         above = self.operator(">=", (value, low), node.location)
         return self.all_of([above, self.operator("<=", (value, high), node.location)], node.location)
-
-    def _x_not_between(self, node: Node, scope: Scope) -> Expr:
-        return self.negated(self._x_between(node, scope), node.location)
 
 
 def _without_blanks(items: Sequence[str | None]) -> Any:

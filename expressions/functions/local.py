@@ -1,6 +1,8 @@
 """The operators and functions that are computed here: those that schemas of the lab may have and writes by key use
 most. Of sums of times, which bound keys, and of defaults that each row computes anew only the types are known."""
 
+import operator
+
 from expressions import sqltypes as pg
 from expressions.functions.overloads import Named, Overload
 from expressions.values import arithmetic, numerics, texts
@@ -30,12 +32,11 @@ def operators() -> Named:
 
 def _of_integers() -> Named:
     for of in pg.INTEGERS:
-        pair = (of, of)
-        yield "+", Overload(pair, of, arithmetic.whole(of, lambda a, b: a + b))
-        yield "-", Overload(pair, of, arithmetic.whole(of, lambda a, b: a - b))
-        yield "*", Overload(pair, of, arithmetic.whole(of, lambda a, b: a * b))
-        yield "/", Overload(pair, of, arithmetic.whole(of, arithmetic.divide_whole))
-        yield "%", Overload(pair, of, arithmetic.whole(of, arithmetic.modulo))
+        for name, compute in (
+            ("+", operator.add), ("-", operator.sub), ("*", operator.mul), ("/", arithmetic.divide_whole),
+            ("%", arithmetic.modulo),
+        ):  # fmt: skip
+            yield name, Overload((of, of), of, arithmetic.whole(of, compute))
         yield "-", Overload((of,), of, arithmetic.whole(of, lambda a: -a))
         yield "+", Overload((of,), of, lambda a: a)
 
@@ -54,12 +55,10 @@ def _of_floats() -> Named:
 
 
 def _comparisons() -> Named:
-    for pair in ((pg.FLOAT4, pg.FLOAT8), (pg.FLOAT8, pg.FLOAT4)):
+    alike = [(of, of) for of in pg.STORED if of not in (pg.VARCHAR, *pg.DOCUMENTS)]
+    for pair in ((pg.FLOAT4, pg.FLOAT8), (pg.FLOAT8, pg.FLOAT4), *alike):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(pair, pg.BOOL, compute)
-    for of in (one for one in pg.STORED if one not in (pg.VARCHAR, *pg.DOCUMENTS)):
-        for name, compute in arithmetic.COMPARISONS.items():
-            yield name, Overload((of, of), pg.BOOL, compute)
 
 
 def functions() -> Named:

@@ -133,26 +133,23 @@ COMPARISONS: dict[str, Compute] = {
 # Computed with their arguments unevaluated: (context, *thunks).
 
 
-def conjunction(_: Any, *thunks: Callable[[], Any]) -> bool | None:
-    result: bool | None = True
-    for thunk in thunks:
-        value = thunk()
-        if value is False:
-            return False
-        if value is None:
-            result = None
-    return result
+def joined(*, decided: bool) -> Compute:
+    """AND, which one False decides; OR, which one True does."""
+
+    def compute(_: Any, *thunks: Callable[[], Any]) -> bool | None:
+        result: bool | None = not decided
+        for thunk in thunks:
+            value: bool | None = thunk()
+            if value is decided:
+                return decided
+            if value is None:
+                result = None
+        return result
+
+    return compute
 
 
-def disjunction(_: Any, *thunks: Callable[[], Any]) -> bool | None:
-    result: bool | None = False
-    for thunk in thunks:
-        value = thunk()
-        if value is True:
-            return True
-        if value is None:
-            result = None
-    return result
+conjunction, disjunction = joined(decided=False), joined(decided=True)
 
 
 def is_value(wanted: bool | None, *, negated: bool) -> Compute:

@@ -145,9 +145,7 @@ def of_float(digits: int, value: float) -> Decimal:
 
 def to_double(value: Decimal) -> float:
     found = float(value)
-    if math.isinf(found) and value.is_finite():
-        raise SqlError(NUMBER_OUT_OF_RANGE, f'"{_shortened(value)}" is out of range for type double precision')
-    if found == 0 and value:
+    if (math.isinf(found) and value.is_finite()) or (found == 0 and value):
         raise SqlError(NUMBER_OUT_OF_RANGE, f'"{_shortened(value)}" is out of range for type double precision')
     return found
 

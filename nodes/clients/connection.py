@@ -338,29 +338,19 @@ class Interruptible:
         client.is_executing = True
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self.client.is_executing = False
-        if isinstance(error, asyncio.CancelledError):
-            self._raise_why(error)
-        elif self.client.interrupt is not None:
-            await self._too_late()
-
-    def _raise_why(self, cancelled: asyncio.CancelledError) -> None:
-        """Raise why the statement was cancelled, if a cancel request did it. Notes of the statement are its detail."""
-        client = self.client
-        why, client.interrupt = client.interrupt, None
-        if why is not None and client.task is not None:
-            client.task.uncancel()
-            why.detail = "\n".join(getattr(cancelled, "__notes__", ())) or why.detail
-            raise why from None
-
-    async def _too_late(self) -> None:
-        """The statement, perhaps a COMMIT, had ended first: what it did is reported, not that it was cancelled (T7)."""
-        client = self.client
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
+        client, why = self.client, self.client.interrupt
+        client.is_executing = False
+        if why is None or client.task is None:
+            return
+        if not isinstance(error, asyncio.CancelledError):
+            # The statement, perhaps a COMMIT, had ended first: what it did is reported, not that it was cancelled (T7).
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
         client.interrupt = None
-        if client.task is not None:
-            client.task.uncancel()
+        client.task.uncancel()
+        if isinstance(error, asyncio.CancelledError):
+            why.detail = "\n".join(getattr(error, "__notes__", ())) or why.detail  # notes of the statement
+            raise why from None
 
 
 class Limit:

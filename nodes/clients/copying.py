@@ -45,7 +45,7 @@ class CopyData:
                 raise errors.SqlError(errors.SERIALIZATION_FAILURE, message, hint="Send the data again.")
             return
         self._columns = table, *columns
-        self.channel.send(messages.copy_in(len(columns), is_binary=is_binary))
+        self.channel.send(messages.copy_response(b"G", len(columns), is_binary=is_binary))
         with self.clients_turn():
             await self.channel.flush()
 
@@ -93,7 +93,7 @@ async def send_copy(portal: Portal, channel: Channel, flush: Callable[[], Awaita
     result = portal.result
     assert result is not None
     assert result.copy is not None
-    channel.send(messages.copy_out(result.copy.columns, is_binary=result.copy.is_binary))
+    channel.send(messages.copy_response(b"H", result.copy.columns, is_binary=result.copy.is_binary))
     parts: list[Row] | None = result.rows
     result.rows = []
     while parts is not None:

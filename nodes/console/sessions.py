@@ -195,10 +195,6 @@ class Pane:
     def had_transaction(self) -> bool:
         return self.last is not None and self.last.transaction in ("open", "failed")
 
-    def can_answer(self) -> bool:
-        """The session lives, or what it answers is that its transaction is lost."""
-        return self.in_use.locked() or self.had_transaction or not self.is_lost()
-
     def is_lost(self) -> bool:
         """True when the node has ended the connection: its end has arrived here, though nothing was sent since."""
         pgconn = self.connection.pgconn
@@ -399,7 +395,8 @@ class Panes:
         node, so that no statement of it runs alone."""
         self.close_idle()
         pane = self.open.get((owner, number))
-        if pane is not None and pane.node == node and pane.can_answer():
+        is_there = pane is not None and pane.node == node
+        if is_there and (pane.in_use.locked() or pane.had_transaction or not pane.is_lost()):
             return pane
         if pane is not None and pane.transaction == "open":
             raise PaneError(

@@ -34,10 +34,6 @@ class Operation:
         return "object" in self.name
 
     @property
-    def is_many(self) -> bool:
-        return self.name.endswith("_many")
-
-    @property
     def verb(self) -> str:
         return self.name.removesuffix("_many").removesuffix("_object")
 

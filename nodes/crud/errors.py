@@ -98,14 +98,10 @@ def reload_failed(cause: str) -> RequestError:
     return RequestError(errors.CONNECTION_FAILURE, f"the schema could not be loaded again: {cause}", kind="ReloadError")
 
 
-def class_of(error: errors.SqlError) -> str:
-    if isinstance(error, RequestError):
-        return error.kind
-    return CLASSES.get(error.sqlstate) or BY_PREFIX.get(error.sqlstate[:2], "StorageError")
-
-
 def error_json(error: errors.SqlError, table: str | None, version: int | None) -> Json:
-    found: Json = {"class": class_of(error), "message": error.message, "code": error.sqlstate}
+    usual = CLASSES.get(error.sqlstate) or BY_PREFIX.get(error.sqlstate[:2], "StorageError")
+    kind = error.kind if isinstance(error, RequestError) else usual
+    found: Json = {"class": kind, "message": error.message, "code": error.sqlstate}
     found |= {"table": error.table or table, "version": version}
     found |= {"column": error.column, "constraint": error.constraint, "detail": error.detail, "hint": error.hint}
     return {name: value for name, value in found.items() if value is not None}

@@ -47,7 +47,7 @@ async def answer(env: Environment, call: Call, caller: Caller) -> str:
 
 async def _answered(request: Request) -> str:
     operation, arguments = request.call.operation, request.call.arguments
-    if operation.is_many:
+    if operation.name.endswith("_many"):
         return await many(request, arguments["objects" if operation.is_object else "tuples"])
     if operation.verb == "truncate":
         return await about.truncated(request)

@@ -79,12 +79,10 @@ class Block:
         return clock.now() if self.transaction is None else self.transaction.started_at
 
     def refuse_failed(self) -> None:
+        """Raises 25P02 in a failed block, 40001 when the lease has expired of one that has only read (T4)."""
         if self.is_failed:
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise errors.SqlError(errors.IN_FAILED_TRANSACTION, message)
-
-    def refuse_expired(self) -> None:
-        """Raises 40001 when the lease has expired of a transaction that has only read (T4)."""
         if self.transaction is not None and self.transaction.reads_on:
             raise for_client(Retry(f"{HAD_TO_END}{self._why_expired(self.transaction)}"))
 

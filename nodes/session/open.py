@@ -24,12 +24,6 @@ class Limits:
     statement_s: float = 0.0
     idle_in_transaction_s: float = 0.0
 
-    def as_settings(self) -> dict[str, str]:
-        return {
-            "statement_timeout": str(round(self.statement_s * 1000)),
-            "idle_in_transaction_session_timeout": str(round(self.idle_in_transaction_s * 1000)),
-        }
-
 
 NO_LIMITS = Limits()
 
@@ -49,7 +43,9 @@ def open_session(
     if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
         raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
     variables = Variables()
-    variables.begin_with({"session_authorization": user, "schemalab.node": env.node, **limits.as_settings()})
+    idle, timeout = round(limits.idle_in_transaction_s * 1000), round(limits.statement_s * 1000)
+    times = {"statement_timeout": str(timeout), "idle_in_transaction_session_timeout": str(idle)}
+    variables.begin_with({"session_authorization": user, "schemalab.node": env.node, **times})
     try:
         for name, value in {**options_of(parameters), **parameters}.items():
             if name not in NOT_SETTINGS and not name.startswith("_pq_."):

@@ -428,7 +428,8 @@ class PlannedStatements:
     ) -> Plan:
         style, make = self.variables.style, make_copy_plan if statement.kind == FROM else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
-        if has_result(statement):
+        has_returning = any(field.name == "returning_clause" for field, _ in statement.node.ListFields())
+        if has_returning or statement.kind in ("select", "writing select"):
             await self._learn_places(named)
         types, answers = list(parameters.types), list[Described]()
         functions, facts = self.env.reader.functions, self.catalog.facts(parameters=None)
@@ -471,11 +472,6 @@ def refuse_unknown(statement: Statement, count: int) -> None:
     for node in nodes_in(statement.node):
         if node.DESCRIPTOR.name == "ParamRef" and node.number > count:
             raise SqlError(UNDEFINED_PARAMETER, f"there is no parameter ${node.number}", node.location)
-
-
-def has_result(statement: Statement) -> bool:
-    kinds = ("select", "writing select")
-    return statement.kind in kinds or any(field.name == "returning_clause" for field, _ in statement.node.ListFields())
 
 
 def types_of(oids: tuple[int, ...]) -> tuple[Type, ...]:

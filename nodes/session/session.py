@@ -332,12 +332,10 @@ class Session:
         return self.variables.idle_in_transaction_s if holds_something else None
 
     def _refuse_failed(self, statement: Statement) -> None:
-        """Raises 25P02 in a failed block, 40001 in one whose lease has expired, for all but its end."""
         block = self.block
         has_expired = block.transaction is not None and block.transaction.reads_on
         if (block.is_failed or has_expired) and not self.utility.ends_block(statement):
             block.refuse_failed()
-            block.refuse_expired()
 
 
 def writes(statement: Statement) -> bool:

@@ -104,24 +104,21 @@ BINARY: dict[pg.Type, Callable[[Any], bytes]] = {
 _array, _dimension = struct.Struct("!iii").pack, struct.Struct("!ii").pack
 
 
-def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes]) -> bytes:
+def _array_writer(element: pg.Type) -> Callable[[Any], bytes]:
     """One dimension, whether there are NULLs, the elements' type; length and first number; then the elements."""
-    if not items:
-        return _array(0, 0, oid)
-    parts = [_array(1, None in items, oid), _dimension(len(items), 1)]
-    for item in items:
-        value = None if item is None else write(item)
-        parts += [_int4(-1)] if value is None else [_int4(len(value)), value]
-    return b"".join(parts)
+    oid, write = element.oid, BINARY[element]
+
+    def written(items: Sequence[Any]) -> bytes:
+        parts = [_array(1, None in items, oid), _dimension(len(items), 1)] if items else [_array(0, 0, oid)]
+        for item in items:
+            value = None if item is None else write(item)
+            parts += [_int4(-1)] if value is None else [_int4(len(value)), value]
+        return b"".join(parts)
+
+    return written
 
 
-def _array_writer(of: pg.Type) -> Callable[[Any], bytes]:
-    element = of.element
-    assert element is not None
-    return lambda items: _binary_array(items, element.oid, BINARY[element])
-
-
-BINARY |= {of: _array_writer(of) for of in pg.ARRAY_OF.values()}
+BINARY |= {array: _array_writer(of) for of, array in pg.ARRAY_OF.items()}
 
 
 def _nullable(write: Callable[[Any], bytes]) -> Writer:

@@ -267,15 +267,8 @@ def data_row(values: Sequence[bytes | None]) -> bytes:
     return _HEAD.pack(b"D", len(body) + 4) + body
 
 
-def copy_in(columns: int, *, is_binary: bool) -> bytes:
-    return _copy_response(b"G", columns, is_binary)
-
-
-def copy_out(columns: int, *, is_binary: bool) -> bytes:
-    return _copy_response(b"H", columns, is_binary)
-
-
-def _copy_response(kind: bytes, columns: int, is_binary: bool) -> bytes:
+def copy_response(kind: bytes, columns: int, *, is_binary: bool) -> bytes:
+    """CopyInResponse (G) or CopyOutResponse (H)."""
     form = int(is_binary)
     return message(kind, struct.pack(f"!bh{columns}h", form, columns, *[form] * columns))
 
