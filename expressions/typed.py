@@ -15,7 +15,7 @@ from catalog.values.interval_styles import SQL_STANDARD, read_in
 from catalog.values.interval_texts import read_interval
 from catalog.values.intervals import Interval
 from catalog.values.types import parse_text, to_text
-from expressions.dates.reading import read, read_time
+from expressions.dates.reading import read
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import SqlError
 from expressions.sqltypes import (
@@ -261,7 +261,7 @@ def _read_date(of: Type, text: str, style: TimeStyle, now: dt.datetime | None) -
     assert of.sql_type is not None
     if of is TIME:
         found = times.read(text)
-        return read_time(text, style, now) if found is None else found
+        return read(of.sql_type, text, style, now) if found is None else found
     if style.is_utc or of is not TIMESTAMPTZ:
         try:
             return parse_text(of.sql_type, text)

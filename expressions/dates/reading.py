@@ -18,12 +18,11 @@ from expressions.dates.zones import UTC, TimeStyle, UnknownZone, Zone, to_local,
 
 UNKNOWN_ZONE, OFFSET_OUT_OF_RANGE = "22023", "22009"
 CHARS_MAX = 150
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LONG_MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-MONTH_WORDS = {word: n for words in (MONTHS, LONG_MONTHS) for n, word in enumerate(words, 1)} | {"sept": 9}
+MONTH_WORDS = {word: n for n, month in enumerate(LONG_MONTHS, 1) for word in (month, month[:3])} | {"sept": 9}
 DAYS = frozenset(
     {"sun", "mon", "tue", "tues", "wed", "weds", "thu", "thur", "thurs", "fri", "sat", "sunday", "monday", "tuesday",
      "wednesday", "thursday", "friday", "saturday"}
@@ -54,36 +53,30 @@ class NeedsNow(Exception):
     """The text says now, today or the like, and no time was given."""
 
 
-def read(sql_type: SqlType, text: str, style: TimeStyle, now: dt.datetime | None) -> dt.date | dt.datetime:
-    """The date, timestamp or timestamptz (in UTC) that a text means. Raises a `BadValue`, or `NeedsNow`."""
+def read(
+    sql_type: SqlType, text: str, style: TimeStyle, now: dt.datetime | None
+) -> dt.date | dt.datetime | dt.timedelta:
+    """The date, timestamp, timestamptz (in UTC) or time that a text means; beside a time, a date and a zone are read
+    over. Raises a `BadValue`, or `NeedsNow`."""
+    reader = Reader(sql_type, text, style, now)
     try:
-        day, clock, zone = Reader(sql_type, text, style, now).read()
+        if sql_type is SqlType.TIME:
+            value = reader.time_of_day()
+            if value > LAST:
+                raise reader.out_of_range()
+            return value
+        day, clock, zone = reader.read()
     except BadValue:
         raise
     except (ValueError, OverflowError):  # a day that the calendar does not have
-        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"') from None
+        raise reader.out_of_range() from None
     if sql_type is SqlType.DATE:
         return day.date()
     try:
-        return (
-            day + clock if sql_type is SqlType.TIMESTAMP else to_utc(day + clock, style.zone if zone is None else zone)
-        )
+        local = day + clock
+        return local if sql_type is SqlType.TIMESTAMP else to_utc(local, style.zone if zone is None else zone)
     except OverflowError:
         raise DatetimeOutOfRange(f'timestamp out of range: "{text}"') from None
-
-
-def read_time(text: str, style: TimeStyle, now: dt.datetime | None) -> dt.timedelta:
-    """The time of day that a text means; a date and a zone beside it are read over. Raises as `read` does."""
-    reader = Reader(SqlType.TIME, text, style, now)
-    try:
-        value = reader.time_of_day()
-    except BadValue:
-        raise
-    except (ValueError, OverflowError):
-        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"') from None
-    if value > LAST:
-        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"')
-    return value
 
 
 @dataclass(eq=False)
@@ -124,7 +117,7 @@ class Reader:
         if TIME not in self.found:
             raise self._malformed()
         if self.is_no_time:
-            raise self._out_of_range()
+            raise self.out_of_range()
         return self._clock()
 
     def _cut(self) -> list[tuple[str, str]]:
@@ -298,7 +291,7 @@ class Reader:
         whole, _, fraction = value.partition(".")
         days = int(whole) - _JULIAN_OF_YEAR_1 if len(whole) < 9 else -1
         if not 0 <= days < dt.date.max.toordinal():
-            raise self._out_of_range()
+            raise self.out_of_range()
         day = dt.date.fromordinal(1 + days)
         self._set_date(day.year, day.month, day.day)
         if fraction:
@@ -354,18 +347,18 @@ class Reader:
     def _day(self) -> dt.datetime:
         is_none = (MONTH in self.found and not 1 <= self.month <= 12) or (DAY in self.found and not 1 <= self.day <= 31)
         if is_none or self.is_no_time:
-            raise self._out_of_range()
+            raise self.out_of_range()
         if not self.found >= DATE_PARTS:
             raise self._malformed()
         try:
             return dt.datetime(self._full_year(), self.month, self.day)  # noqa: DTZ001 - local, its zone is apart
         except ValueError:
-            raise self._out_of_range() from None
+            raise self.out_of_range() from None
 
     def _clock(self) -> dt.timedelta:
         hour = self.hour or 0
         if self.half and (hour > 12 or (self.hour is None and TIME in self.found)):
-            raise self._out_of_range()
+            raise self.out_of_range()
         if self.half == "am" and hour == 12:
             hour = 0
         elif self.half == "pm" and hour != 12:
@@ -377,7 +370,7 @@ class Reader:
     def _malformed(self) -> BadValue:
         return InvalidDatetime(f'invalid input syntax for type {NAMES[self.sql_type]}: "{self.text}"')
 
-    def _out_of_range(self) -> BadValue:
+    def out_of_range(self) -> BadValue:
         return DatetimeOutOfRange(f'date/time field value out of range: "{self.text}"')
 
     def _no_zone(self, value: str) -> BadValue:
