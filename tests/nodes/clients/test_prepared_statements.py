@@ -52,17 +52,11 @@ CHANGES: dict[str, tuple[Change | str, str]] = {
     "the table is made anew as it was": (COLUMNS, f"DROP TABLE {{t}}; CREATE TABLE {{t}} ({COLUMNS})"),
 }
 STATEMENTS = (
-    "SELECT * FROM {t}",
-    "SELECT id, a FROM {t}",
-    "SELECT b FROM {t} WHERE b > 0",
-    "SELECT count(*) FROM {t}",
-    "SELECT x.* FROM {t} x JOIN {t} y ON x.id = y.id",
-    "INSERT INTO {t} (id) VALUES (1) RETURNING *",
-    "UPDATE {t} SET id = 2 WHERE id = 1 RETURNING *",
-    "DELETE FROM {t} WHERE id = 2 RETURNING *",
-    "DELETE FROM {t} RETURNING id",
-    "DELETE FROM {t}",
-)
+    "SELECT * FROM {t}", "SELECT id, a FROM {t}", "SELECT b FROM {t} WHERE b > 0", "SELECT count(*) FROM {t}",
+    "SELECT x.* FROM {t} x JOIN {t} y ON x.id = y.id", "INSERT INTO {t} (id) VALUES (1) RETURNING *",
+    "UPDATE {t} SET id = 2 WHERE id = 1 RETURNING *", "DELETE FROM {t} WHERE id = 2 RETURNING *",
+    "DELETE FROM {t} RETURNING id", "DELETE FROM {t}",
+)  # fmt: skip
 
 
 def change(cluster: Cluster, table: str, how: Change | str) -> None:
