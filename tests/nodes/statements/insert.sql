@@ -49,3 +49,6 @@ INSERT INTO orders VALUES (1, 1, 'twice', 0);
 INSERT INTO orders (number, customer) VALUES (1, 1);
 INSERT INTO people AS p (id, name) VALUES (402, 'x') RETURNING p.id * 2 AS twice;
 SELECT count(*), sum(id) FROM people;
+INSERT INTO people (id, name, age) VALUES (403, 'nobody knows', NULL);
+INSERT INTO people (id, name, age) VALUES (403, 'x', 4) ON CONFLICT (id) DO UPDATE SET age = coalesce(people.age, 1) + excluded.age WHERE people.age + excluded.age < 9;
+SELECT name, age FROM people WHERE id = 403;
