@@ -32,6 +32,23 @@ SET my.app = 'c'
 SELECT 1/0
 ROLLBACK
 SHOW my.app
+BEGIN
+SET my.app = 'first'
+SAVEPOINT s
+SET my.app = 'second'
+SAVEPOINT t
+SET LOCAL my.app = 'third'
+ROLLBACK TO t
+SHOW my.app
+ROLLBACK TO s
+SHOW my.app
+SET LOCAL work_mem = '3MB'
+SET work_mem = '5MB'
+SET LOCAL work_mem = '6MB'
+SHOW work_mem
+COMMIT
+SHOW my.app
+SHOW work_mem
 SELECT set_config('my.app', 'd', false)
 SELECT current_setting('my.app'), current_setting('MY.APP', true), current_setting('my.none', true)
 SELECT current_setting('my.none')
@@ -159,8 +176,10 @@ def test_a_connection_begins_with_the_settings_that_it_asks_for(cluster: Cluster
         shown = [connection.execute(f"SHOW {name}").fetchone() for name in ("statement_timeout", "my.app", "timezone")]
         assert shown == [("5s",), ("a b",), ("Asia/Tokyo",)]
         assert connection.info.parameter_status("TimeZone") == "Asia/Tokyo"
-        connection.execute("SET timezone = 'UTC'; RESET timezone")
-        assert connection.execute("SHOW timezone").fetchone() == ("Asia/Tokyo",)
+        for reset in ("RESET timezone", "RESET ALL"):
+            connection.execute(f"SET timezone = 'UTC'; SET my.app = 'b'; SET my.other = 'c'; {reset}")
+            assert connection.execute("SHOW timezone").fetchone() == ("Asia/Tokyo",)
+        assert [connection.execute(f"SHOW {name}").fetchone() for name in ("my.app", "my.other")] == [("a b",), ("",)]
         listed = {name: value for name, value, _ in connection.execute("SHOW ALL")}
         assert (listed["statement_timeout"], listed["my.app"], listed["max_identifier_length"]) == ("5s", "a b", "63")
 

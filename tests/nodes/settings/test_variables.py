@@ -81,50 +81,6 @@ def test_what_cannot_be_is_refused_as_postgresql_does(name: str, value: str, sql
     assert (error.sqlstate, words in error.message) == (sqlstate, True), error.message
 
 
-def test_a_rollback_undoes_a_setting_and_a_commit_ends_a_local_one() -> None:
-    variables = Variables()
-    variables.set("work_mem", "1MB")
-    variables.end(committed=True)
-    variables.set("work_mem", "2MB")
-    variables.set("my.x", "1")
-    variables.set("TimeZone", "Asia/Tokyo", is_local=True)
-    assert (variables.get("work_mem"), variables.style.zone.name) == ("2MB", "Asia/Tokyo")
-    variables.end(committed=False)
-    assert (variables.get("work_mem"), variables.get("my.x"), variables.style.zone.name) == ("1MB", "", "UTC")
-    variables.set("work_mem", "3MB", is_local=True)
-    variables.set("work_mem", "4MB")
-    variables.set("work_mem", "5MB", is_local=True)
-    variables.end(committed=True)
-    assert variables.get("work_mem") == "4MB"
-
-
-def test_savepoints() -> None:
-    variables = Variables()
-    variables.set("my.x", "before")
-    variables.mark(1)
-    variables.set("my.x", "first")
-    variables.mark(2)
-    variables.set("my.x", "second", is_local=True)
-    variables.return_to(2)
-    assert variables.get("my.x") == "first"
-    variables.return_to(1)
-    assert variables.get("my.x") == "before"
-    variables.end(committed=True)
-    assert (variables.get("my.x"), variables.is_undecided) == ("before", False)
-
-
-def test_reset_goes_back_to_what_the_connection_began_with() -> None:
-    variables = Variables()
-    variables.start_with("application_name", "mine")
-    variables.start_with("my.x", "1")
-    for name, value in (("application_name", "other"), ("my.x", "2"), ("role", "none"), ("my.y", "3")):
-        variables.set(name, value)
-    variables.reset("application_name")
-    assert variables.get("application_name") == "mine"
-    variables.reset_all()
-    assert [variables.get(name) for name in ("my.x", "my.y", "role")] == ["1", "", "none"]
-
-
 def test_what_a_session_keeps_is_bounded() -> None:
     variables = Variables()
     variables.set("my.long", "x" * (CHARS_MAX - 100))
