@@ -24,7 +24,8 @@ _OF_TEXT = {
 }  # fmt: skip
 _OF_NUMBERS = ("abs", "round", "floor")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
-_COMPARED = (1, 4, 5, 6, 7, 11, 12)
+NULLIF = 6
+_COMPARED = (1, 4, 5, NULLIF, 7, 11, 12)
 """Of a_expr: operator, (NOT) DISTINCT FROM, NULLIF, IN, (NOT) BETWEEN."""
 
 
@@ -94,7 +95,7 @@ def _operation(node: Any, types: Types) -> Kind:
             raise Refused("42883", f"operator does not exist: {f' {sign} '.join(map(str, kinds))}")
         return NUMBER if NUMBER in kinds and not set(kinds) - {NUMBER, None} else None
     found = _one(sides, types, "42883")
-    return kind_of(node.lexpr, types) or found if node.kind == 6 else BOOLEAN
+    return found if node.kind == NULLIF else BOOLEAN
 
 
 def _boolean(node: Any, types: Types) -> Kind:
