@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from expressions import grammar
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     INSUFFICIENT_PRIVILEGE,
+    STATEMENT_TOO_COMPLEX,
     SYNTAX_ERROR,
     UNDEFINED_FUNCTION,
     SqlError,
@@ -30,6 +33,14 @@ REG_TYPES = frozenset({
     "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
     "regprocedure", "regrole",
 })  # fmt: skip
+COPYING = ("A_Expr", "A_Indirection")
+SYMMETRIC = (pb.AEXPR_BETWEEN_SYM, pb.AEXPR_NOT_BETWEEN_SYM)
+BETWEEN = {pb.AEXPR_BETWEEN: 2, pb.AEXPR_NOT_BETWEEN: 2, **dict.fromkeys(SYMMETRIC, 4)}
+"""PostgreSQL writes the value before BETWEEN so often when it reads the text. Nested ones multiply."""
+FIELDS = 8
+"""As many are taken to be in a row whose fields are not counted."""
+COPIES_MAX = 50_000
+"""Nodes that a text may gain by that, beside four times its own."""
 OF_RECORDS = frozenset(["record_send"])
 """Refused functions of a whole row whose names do not begin with `pg_`."""
 
@@ -78,12 +89,16 @@ def admitted(text: str, functions: FunctionNames | None = None) -> Admitted:
     stmt = tree.stmts[0].stmt
     _require_kind(stmt)
     found: dict[str, list[Node]] = {}
+    copying = 0
     for node in nodes_in(stmt):
         kind = node.DESCRIPTOR.name
+        copying += kind in COPYING and _copies(node) > 1
         if kind in CHECKS:
             CHECKS[kind](node, functions)
         if kind in LISTED:
             found.setdefault(kind, []).append(node)
+    if copying > 1:
+        _bound_copies(stmt)
     return Admitted(text, stmt, found)
 
 
@@ -96,6 +111,34 @@ def nodes_in(root: Node) -> Iterator[Node]:
         for field, value in message.ListFields():
             if field.message_type is not None:
                 pending += value if field.is_repeated else [value]
+
+
+def _copies(node: Node) -> int:
+    """The number of times that PostgreSQL writes an operand of a node. It does so before it looks for a cancel."""
+    if node.DESCRIPTOR.name == "A_Indirection":
+        is_star = node.indirection[-1].WhichOneof("node") == "a_star"
+        return max(FIELDS, len(node.arg.row_expr.args)) if is_star else 1
+    if node.kind == pb.AEXPR_IN:
+        return sum(item.WhichOneof("node") not in ("a_const", "param_ref") for item in node.rexpr.list.items)
+    return BETWEEN.get(node.kind, 1)
+
+
+def _bound_copies(root: Node) -> None:
+    """Raises 54001 for a text that PostgreSQL makes far longer than it is, such as BETWEEN in BETWEEN."""
+    pending, count, copied = [(root, 1)], 0, 0
+    while pending:
+        node, times = pending.pop()
+        kind = node.DESCRIPTOR.name
+        count, copied = count + 1, copied + times
+        more = times * max(1, _copies(node)) if kind in COPYING else times
+        last = "rexpr" if kind == "A_Expr" and node.kind in SYMMETRIC else ""
+        for field, value in node.ListFields():
+            if field.message_type is not None:
+                each = more if field.name in ("lexpr", "arg", last) else times
+                pending += [(one, each) for one in (value if field.is_repeated else [value])]
+    if copied > COPIES_MAX + 4 * count:
+        message = "the statement is too long once its BETWEEN, IN and .* are written out"
+        raise SqlError(STATEMENT_TOO_COMPLEX, message, hint="nest fewer of them in each other")
 
 
 def place_of(node: Node) -> int:

@@ -1,6 +1,9 @@
 """Statements that write, judged over empty tables, of which others see nothing, and which take no name of theirs."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from threading import Event
 from typing import Any
 
 import pytest
@@ -48,3 +51,44 @@ def test_one_that_is_ended_while_it_is_judged_leaves_nothing_behind(cluster: Clu
         n1.execute("SET statement_timeout = 0")
         n1.execute(f"{sql} ON CONFLICT (id) DO NOTHING")
         assert n1.execute(f"SELECT count(*) FROM {table}").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    ("value", "step"),
+    [
+        ("x", "({} BETWEEN false AND true)"),
+        ("x", "(true BETWEEN SYMMETRIC x AND {})"),
+        ("x", "({} IN (x, x))"),
+        ("ROW(x, x)", "ROW(({}).*)"),
+    ],
+)
+def test_nested_texts_that_grow_when_they_are_read_do_not_delay_others(
+    cluster: Cluster, n1: Any, value: str, step: str
+) -> None:
+    table, deep, ended = cluster.table("id int PRIMARY KEY, x bool"), value, Event()
+    for _ in range(18):
+        deep = step.format(deep)
+
+    def ask_again(user: str) -> None:
+        with cluster.connect(user=user) as connection:
+            while not ended.wait(0.001):
+                with pytest.raises(errors.StatementTooComplex):
+                    connection.execute(f"UPDATE {table} SET x = {deep} IS NULL")
+
+    with ThreadPoolExecutor(2) as threads:
+        busy = [threads.submit(ask_again, user) for user in ("one", "two")]
+        try:
+            for number in range(5):
+                began = time.monotonic()
+                n1.execute(f"INSERT INTO {table} SELECT {number}, {number} + {number} > 1")
+                assert time.monotonic() - began < 1.0
+        finally:
+            ended.set()
+        for one in busy:
+            one.result()
+
+
+def test_many_rows_with_calls_are_not_too_complex(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int PRIMARY KEY, x bool")
+    rows = ", ".join(f"({n}, {n} BETWEEN 1 AND 2 AND length(lower('A')) IN ({n}, 1 + {n}))" for n in range(3_000))
+    assert n1.execute(f"INSERT INTO {table} VALUES {rows}").rowcount == 3_000
