@@ -141,7 +141,9 @@ class Inserts(Assignments):
                 raise SqlError("42704", message, clause.infer.location)
             return False, found
         names = {item.index_elem.name for item in clause.infer.index_elems}
-        ids = {column_named(descriptor, name, clause.infer.location).id for name in names}
+        if not names <= {column.name for column in descriptor.public_columns}:  # a mistake, or an expression
+            self.judged()
+        ids = set() if "" in names else {column_named(descriptor, name, clause.infer.location).id for name in names}
         if ids == set(descriptor.primary_key):
             return True, None
         conditions = self._arbiter_conditions(clause.infer, descriptor, target)

@@ -48,3 +48,7 @@ SELECT id FROM people WHERE generate_series(1, 2) = id;
 SELECT 1 FROM people p JOIN people q ON p.id = generate_series(1, 2);
 SELECT 1 FROM people p JOIN people q ON p.id = sum(q.id);
 SELECT id FROM people WHERE id IN (SELECT generate_series(1, 2)) ORDER BY id;
+INSERT INTO people (id, name) VALUES (1, 'x') ON CONFLICT (lower(name)) DO NOTHING;
+INSERT INTO people (id, name) SELECT 1, 'x' ON CONFLICT (id, (id + 0)) DO UPDATE SET name = 'y';
+INSERT INTO people (id, name) VALUES (1, 'x') ON CONFLICT (nope) DO NOTHING;
+INSERT INTO people (id, name) VALUES (1, 'x') ON CONFLICT (lower(nope)) DO NOTHING;
