@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import postgast
+from postgast import pg_query_pb2 as pb
 
 from expressions import grammar
 
@@ -59,6 +60,8 @@ def edited(text: str, replacements: Iterable[Replacement]) -> Compiled:
 class Words:
     def __init__(self, text: str) -> None:
         self.source, self.tokens = text.encode(), grammar.tokens(text)
+        if "uescape" in text.lower():
+            self.tokens = _whole(self.tokens)
         self._starts = [token.start for token in self.tokens]
         self._words = [self.source[token.start : token.end].decode().lower() for token in self.tokens]
 
@@ -99,6 +102,18 @@ class Words:
 
     def replacement(self, first: int, last: int, text: str) -> Replacement:
         return Replacement(self.tokens[first].start, self.tokens[last].end, text)
+
+
+def _whole(tokens: list[grammar.Token]) -> list[grammar.Token]:
+    """Tokens in which U&".." UESCAPE '!' is one word."""
+    found, kinds = list[grammar.Token](), (0, 0)
+    for token in tokens:
+        if pb.UESCAPE in (token.token, kinds[1]) and kinds[token.token == pb.UESCAPE] in (pb.UIDENT, pb.USCONST):
+            found[-1] = found[-1]._replace(end=token.end)
+        else:
+            found.append(token)
+        kinds = kinds[1], token.token
+    return found
 
 
 def in_brackets(text: str) -> tuple[str, int]:

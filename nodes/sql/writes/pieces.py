@@ -181,11 +181,7 @@ class Clauses:
     def shape(self, span: Span) -> tuple[bytes | int, ...]:
         """The words of an expression, its whole numbers and strings left out: others do not change its types."""
         words, tokens = self.words, self.words.tokens[slice(*span)]
-        has_escape = any(one.token == pb.UESCAPE for one in tokens)  # a string that says what a name is
-        return tuple(
-            one.token if one.token in CONSTANTS and not has_escape else words.source[one.start : one.end]
-            for one in tokens
-        )
+        return tuple(one.token if one.token in CONSTANTS else words.source[one.start : one.end] for one in tokens)
 
     def with_names(self, first: int, end: int) -> Pieces:
         """The items of a FROM; a subquery without a name gets one of ours (`others.aliases`)."""

@@ -92,3 +92,11 @@ def test_many_rows_with_calls_are_not_too_complex(cluster: Cluster, n1: Any) -> 
     table = cluster.table("id int PRIMARY KEY, x bool")
     rows = ", ".join(f"({n}, {n} BETWEEN 1 AND 2 AND length(lower('A')) IN ({n}, 1 + {n}))" for n in range(3_000))
     assert n1.execute(f"INSERT INTO {table} VALUES {rows}").rowcount == 3_000
+
+
+def test_the_schema_may_be_written_with_an_escape_of_its_own(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int PRIMARY KEY, n int")
+    name = f"""U&"publ!0069c" UESCAPE '!'.{table}"""
+    n1.execute(f"INSERT INTO {name} SELECT 1, length('ab')")
+    assert n1.execute(f"UPDATE {name} SET n = n + 1 RETURNING {name}.n + 1").fetchone() == (4,)
+    assert n1.execute(f"SELECT n FROM {name}").fetchone() == (3,)
