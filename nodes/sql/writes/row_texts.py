@@ -265,11 +265,11 @@ class Queries(SourceText):
             if not when.acts:
                 continue
             kinds.add(kind)
-            is_insert = pb.CmdType.Name(when.node.command_type) == "CMD_INSERT"
-            given = [value for value in when.values if value is not None or not is_insert]
-            for column_id, value in zip(plan.actions[number].columns, given, strict=True):
+            names = [item.res_target.name for item in when.node.target_list]
+            given = dict(zip(names or [c.name for c in self.descriptor.public_columns], when.values, strict=False))
+            for column in map(self.descriptor.column, plan.actions[number].columns):
+                value = given[column.name]
                 seen = None if value is None else self._seen(when.node, kind, value, plan)
-                column = self.descriptor.column(column_id)
                 values.append((f"CASE WHEN {DONE}.{DONE} = {number} THEN ", *self._value(column, seen), " END"))
                 types.append(OF_SQL_TYPE[column.type])
             number += 1

@@ -69,3 +69,5 @@ MERGE INTO notes_of_wines l USING (VALUES ('a')) s(t) ON l.note = s.t WHEN MATCH
 MERGE INTO wines w USING deliveries s ON w.id = sum(s.id) WHEN MATCHED THEN DELETE;
 MERGE INTO wines w USING deliveries s ON w.id = s.id WHEN MATCHED AND max(s.id) > 1 THEN DELETE;
 MERGE INTO wines w USING deliveries s ON w.id = s.id WHEN MATCHED AND generate_series(1, 2) = 1 THEN DELETE;
+MERGE INTO notes_of_wines l USING (VALUES (70, 'u')) s(n, t) ON false WHEN NOT MATCHED THEN INSERT (id, note) OVERRIDING USER VALUE VALUES (s.n, s.t) RETURNING l.id < 70, note;
+MERGE INTO notes_of_wines l USING (VALUES (71, 'v')) s(n, t) ON false WHEN NOT MATCHED THEN INSERT (note, id) OVERRIDING SYSTEM VALUE VALUES (s.t, s.n) RETURNING l.id, note;
