@@ -50,6 +50,8 @@ class Others:
             if join.is_natural:
                 there = {name for _, name in right}
                 names = [name for _, name in left if name in there]
+            if join.HasField("join_using_alias"):
+                hidden.extend(self.star_of(next(relations)))
             is_full = is_full or bool(names and join.jointype == pb.JOIN_FULL)
             kept, other = (right, left) if join.jointype == pb.JOIN_RIGHT else (left, right)
             hidden.extend(one for one in other if one[1] in names)
@@ -83,6 +85,8 @@ def aliases(items: Sequence[Node]) -> list[str]:
     found, without_name = list[str](), 0
     for one in _relations(items):
         alias = one.alias.aliasname or getattr(one, "relname", "") or RELATIONS.get(one.DESCRIPTOR.name, "")
+        if not alias and one.DESCRIPTOR.name == "JoinExpr":
+            alias = one.join_using_alias.aliasname
         if not alias and one.DESCRIPTOR.name == "RangeFunction":
             alias = implied_name(one.functions[0].list.items[0])
         found.append(alias or unnamed(without_name))
@@ -97,6 +101,7 @@ def _relations(items: Sequence[Node]) -> Iterator[Node]:
             yield getattr(item, item.WhichOneof("node"))
         else:
             yield from _relations([join.larg, join.rarg])
+            yield from [join] if join.HasField("join_using_alias") else []
 
 
 def named_in(nodes: Sequence[Node], relation: str, columns: Collection[str]) -> set[str]:

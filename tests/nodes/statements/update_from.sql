@@ -125,3 +125,6 @@ INSERT INTO people (id, name, age) VALUES (1, 'x', 1), (1, 'y', 2), (1, 'z', 1) 
 INSERT INTO people (id, name, age) VALUES (1, 'x', 1), (1, 'y', 1) ON CONFLICT (id) DO UPDATE SET age = 60 WHERE false;
 INSERT INTO people (id, name) VALUES (713, upper('a')), (714, upper(5));
 INSERT INTO people (id, age) VALUES (715, '3'::int + 1), (716, 'x'::int + 1);
+UPDATE people SET age = j.id + 60 FROM (people a JOIN measures b USING (id) AS j) WHERE j.id = people.id RETURNING j.id, people.age, j.*, a.id;
+UPDATE people SET age = id + 61 FROM (people a JOIN measures b USING (id) AS j) WHERE j.id = people.id RETURNING id;
+UPDATE people p SET age = 62 FROM (people a NATURAL JOIN (SELECT 1 AS id) b) AS j WHERE j.id = p.id RETURNING j.id, p.age;
