@@ -29,14 +29,22 @@ def copy_text(statement: Statement, query: str, offset_of: Callable[[int], int])
 
 
 def _options(text: str) -> tuple[Compiled, int]:
-    """The words behind STDOUT, and the byte where they begin. BINARY in front of a table goes there."""
+    """The words behind STDOUT, and the byte where they begin. BINARY in front of a table goes there, and the old
+    DELIMITERS has the name that a query's COPY knows."""
     words = Words(text)
     last = words.after(1, "to")
     begin = words.tokens[last].end
     given = words.source[begin:].decode()
-    if words[1] != "binary":
-        return edited(given, ()), begin
+    moved = [("FORMAT binary", "BINARY")] if words[1] == "binary" else []
+    edits = list[Replacement]()
+    old = last + 1 + (words[last + 1] == "using")
+    if words[old] == "delimiters":
+        constant = words.tokens[old + 1]
+        moved.append((f"DELIMITER {words.source[constant.start : constant.end].decode()}",) * 2)
+        edits.append(Replacement(words.tokens[last + 1].start - begin, constant.end - begin, ""))
+        last = old + 1
     last += words[last + 1] == "with"
     is_list = words[last + 1] == "("
     at = words.tokens[last + is_list].end - begin
-    return edited(given, [Replacement(at, at, "FORMAT binary, " if is_list else " BINARY")]), begin
+    text = "".join(f"{in_list}, " if is_list else f" {alone}" for in_list, alone in moved)
+    return edited(given, [*edits, Replacement(at, at, text)]), begin
