@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from psycopg import pq
 
 from catalog.text.sql_names import literal, quoted
 from expressions import grammar
 from expressions.analysis.building import Parameters
-from expressions.errors import NOT_IN_PREREQUISITE_STATE, SqlError, unsupported
+from expressions.errors import NOT_IN_PREREQUISITE_STATE, WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import UNKNOWN, parameter_type
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
@@ -234,6 +235,12 @@ class CatalogQueries:
 
     async def _copied(self, session: StoreConnection, text: Compiled, copy: Statement, query: Statement) -> Result:
         """The data that the store writes for a COPY of a query."""
+        relation = None if copy.node.HasField("query") else _name_of(copy.node.relation)
+        if relation is not None:
+            sql = f"SELECT FROM pg_class WHERE oid = to_regclass({literal(relation)}) AND relkind = 'v'"
+            if (await _script(session, sql))[0].ntuples:
+                message = f'cannot copy from view "{copy.node.relation.relname}"'
+                raise SqlError(WRONG_OBJECT_TYPE, message, hint="Try the COPY (SELECT ...) TO variant.")
         relay = Relay()
         command = copy_command(copy, UsersCommand(text.text, offset_of=partial(_offset, text, query)))
         rows = await self._taken(session, command, relay)
@@ -272,9 +279,12 @@ def _query_of(copy: Statement) -> Statement:
         text, begin = in_brackets(copy.text)
     else:
         names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"
-        schema = f"{quoted(node.relation.schemaname)}." if node.relation.schemaname else ""
-        text, begin = f"SELECT {names} FROM {schema}{quoted(node.relation.relname)}", 0
+        text, begin = f"SELECT {names} FROM {_name_of(node.relation)}", 0
     return Statement("select", node, text, copy.start + begin, asks=copy.asks)
+
+
+def _name_of(relation: Any) -> str:
+    return ".".join(quoted(name) for name in (relation.schemaname, relation.relname) if name)
 
 
 def _offset(text: Compiled, statement: Statement, position: int) -> int:
