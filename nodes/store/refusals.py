@@ -101,8 +101,17 @@ def is_users(error: StoreError) -> bool:
 class UsersError(SqlError):
     def __init__(self, error: StoreError, command: UsersCommand) -> None:
         offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
-        detail, hint = error.detail or None, error.hint or None
-        super().__init__(error.sqlstate, error.message, offset, detail=detail, hint=hint)
+        super().__init__(
+            error.sqlstate,
+            error.message,
+            offset,
+            detail=error.detail or None,
+            hint=error.hint or None,
+            table=error.table or None,
+            column=error.column or None,
+            constraint=error.constraint or None,
+            where=error.where or None,
+        )
         self.command = command
 
 

@@ -25,6 +25,7 @@ from nodes.store.pipeline import (
     UsersCommand,
     finished,
 )
+from nodes.store.refusals import UsersError
 from nodes.store.relay import Relay, Row
 
 BYTES_MAX = 2**31
@@ -74,7 +75,7 @@ async def staged(
             yield some
         await rows.finish()
     except StoreError as error:
-        raise _translated(error, copy if error.position == COPY else None) from error
+        raise _translated(error, copy if error.position == COPY else read) from error
     finally:
         _, cancel = await finished(_end(pool, connection, rows))
         if cancel is not None:
@@ -92,22 +93,11 @@ async def _end(pool: StorePool, connection: StoreConnection, rows: Relay) -> Non
         pool.put_back(connection)
 
 
-def _translated(error: StoreError, copy: CopyInCommand | None) -> SqlError:
+def _translated(error: StoreError, command: UsersCommand) -> SqlError:
     if len(error.message) + len(error.detail) + len(error.where) > ANSWER_BYTES_MAX:
         return SqlError(PROGRAM_LIMIT, TOO_LONG)
     if error.message.endswith(CUT.decode()):  # it was no error
         return SqlError(CONNECTION_FAILURE, "the store interrupted COPY", hint="try again")
     if isinstance(error, StoreConnectionLost) and error.sqlstate == CONNECTION_FAILURE:
         return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {error.message}")
-    offset_of = None if copy is None or not error.at else copy.offset_of
-    return SqlError(
-        error.sqlstate,
-        error.message,
-        -1 if offset_of is None else offset_of(error.at),
-        detail=error.detail or None,
-        hint=error.hint or None,
-        table=error.table or None,
-        column=error.column or None,
-        constraint=error.constraint or None,
-        where=error.where or None,
-    )
+    return UsersError(error, command)
