@@ -23,7 +23,8 @@ from nodes.catalog_views import relations
 from nodes.wire.oids import view_number
 
 Node = Any
-SCHEMAS = ("public", "")
+SCHEMA = "public"
+SCHEMAS = (SCHEMA, "")
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
 NOT_HERE = {
     **dict.fromkeys(("pg_authid", "pg_shadow"), "pg_roles has the owner and who asks"),

@@ -16,12 +16,12 @@ from catalog.text.sql_names import quoted
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_TABLE, SqlError, unsupported
 from nodes.sql.admission import Admitted, nodes_in
 from nodes.sql.edits import Compiled, Replacement, edited, nodes_in_scope
+from nodes.sql.naming import SCHEMA
 
 Node = Any
 Columns = frozenset[str] | None
 """Names that the text has for columns; None where it may mean all of them."""
 
-SCHEMA = "public"
 LOCKING = frozenset({"locking_clause"})
 STRENGTHS = {"update", "share", "no", "key"}
 AGGREGATES = {"sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every"}

@@ -41,7 +41,7 @@ from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.edits import text_of
 from nodes.sql.extent import JOINED_MAX, Extent
-from nodes.sql.naming import ViewInUse, check_public, not_there, style_of
+from nodes.sql.naming import SCHEMAS, ViewInUse, check_public, not_there, style_of
 from nodes.sql.statements import parse
 from nodes.sql.tables_in_place import no_sample
 from storage.sql_values import can_encode
@@ -52,7 +52,6 @@ Place = tuple[int, ...]
 Columns = tuple[tuple[str, Expr | None], ...] | None
 """Names of columns with what is known of each; None where not even the names are."""
 INNER, LEFT, FULL, RIGHT = pb.JOIN_INNER, pb.JOIN_LEFT, pb.JOIN_FULL, pb.JOIN_RIGHT
-SCHEMAS = ("", "public")
 LOOKED_AT = ("from_clause", "with_clause", "where_clause")
 DERIVED = 1_000_000
 """Numbers of relations that are no tables begin here."""

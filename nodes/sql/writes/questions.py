@@ -20,9 +20,8 @@ from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError, unsu
 from expressions.sqltypes import PARAMETER_OIDS, TEXT, UNKNOWN, Type, length_of_modifier
 from nodes.sql.admission import Admitted
 from nodes.sql.edits import Compiled, edited
-from nodes.sql.naming import ViewInUse, not_there
+from nodes.sql.naming import SCHEMA, ViewInUse, not_there
 from nodes.sql.readable import refuse_calls
-from nodes.sql.tables_in_place import SCHEMA
 from nodes.sql.writes.pieces import Assembled
 from nodes.wire.columns import Columns, Output
 from nodes.wire.messages import Field
