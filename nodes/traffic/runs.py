@@ -94,8 +94,7 @@ def begin(number: int) -> TrafficRun:
 def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
     """Store the figures of the last second; why the run is to end now, or an empty text."""
     mine = TrafficRun.objects.filter(pk=run.pk, ended_at=None)
-    is_going_on = mine.update(figures=dict(figures), reported_at=now())
-    wanted = mine.values_list("stopped_by", "ends_at").first() if is_going_on else None
+    wanted = mine.values_list("stopped_by", "ends_at").first() if mine.update(**_news(figures)) else None
     if wanted is None:
         return REPLACED
     stopped_by, ends_at = wanted
@@ -107,6 +106,10 @@ def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
 def why_ended(run: TrafficRun) -> str:
     stopped = Sentence("{name} stopped it", name=run.stopped_by)
     return next((one for one in (LOST, TIME_OVER, REPLACED, CLUSTER_STOPPED, stopped) if one == run.why), run.why)
+
+
+def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {"figures": dict(figures), "reported_at": now()}
 
 
 def why_not_stopped(run: TrafficRun) -> str | None:
