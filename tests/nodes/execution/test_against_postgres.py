@@ -70,16 +70,16 @@ def sides(cluster: Cluster) -> Iterator[tuple[Side, Side]]:
 
 
 def make_tables(ours: "psycopg.Connection[Any]") -> None:
-    """The tables stay from test to test; their rows are new."""
-    for sql in split(TABLES):
-        name = sql.split()[2]
-        try:
-            ours.execute(f"DELETE FROM {name}")
-        except psycopg.errors.UndefinedTable:
+    """The tables stay from test to test; their rows are new, by one message."""
+    made = {sql.split()[2]: sql for sql in split(TABLES)}
+    rows = ";".join([*(f"DELETE FROM {name}" for name in made), *split(ROWS)])
+    try:
+        ours.execute(rows)
+    except psycopg.errors.UndefinedTable:
+        for sql in made.values():
             with ours.transaction():
-                ours.execute(sql)
-    for sql in split(ROWS):
-        ours.execute(sql)
+                ours.execute(sql.replace("TABLE ", "TABLE IF NOT EXISTS ", 1))
+        ours.execute(rows)
 
 
 def split(script: str) -> list[str]:
