@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import uvicorn
@@ -21,6 +22,8 @@ from catalog.models import Descriptor, Table
 from catalog.values.types import SqlType
 from lab.own.allowance import Allowances
 from tests import references
+from tests.chromium import running_browser
+from tests.web.drawn import Opened, shown
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",), "ines": ("instructor",), "ivo": ("instructor",)}
 
@@ -100,6 +103,15 @@ def flights(db: None) -> Table:
     )
     index = Index(IndexId(1), "by_dest", (IndexColumn(ColumnId(2)),), state=State.DELETE_ONLY)
     return _table(first, first.with_index(index))
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Opened]:
+    """A browser for all tests of a file. An event loop runs in this thread until it ends, beside which Django's ORM
+    would refuse to work; nothing in that loop asks the database."""
+    with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield partial(shown, browser)
 
 
 @dataclass(frozen=True)

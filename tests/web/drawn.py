@@ -6,8 +6,8 @@ import json
 import mimetypes
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from playwright.sync_api import Browser, Page, Route
 from changes.pages.picture import Sessions, over_time_json
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
-from tests.chromium import running_browser
 
 STATIC = Path(settings.BASE_DIR) / "static"
 HASH = re.compile(r"\.[0-9a-f]{12}(?=\.)")
 ADDRESS = "http://picture.test/"
 Json = dict[str, Any]
+Opened = Callable[..., AbstractContextManager[Page]]
+"""`shown`, in the browser of a file's tests: the fixture `opened`."""
 
 
 def iso(seconds: float) -> str:
@@ -136,13 +137,6 @@ def over_time(window: Facts, *, holder: str = "", runs: Sequence[Json] = ()) -> 
     head = f'<meta charset="utf-8"><title>Lanes</title>{links}<script defer src="/static/page.js"></script>'
     body = f"<main><h1>A change</h1>{frame}</main>"
     return f'<!doctype html><html lang="en" {clock}><head>{head}</head><body>{body}</body></html>'
-
-
-@contextmanager
-def opened(html: str, **look: Any) -> Iterator[Page]:
-    """A browser for this page alone: beside it Django's ORM refuses to work, which most tests need before and after."""
-    with running_browser() as browser, shown(browser, html, **look) as page:
-        yield page
 
 
 @contextmanager

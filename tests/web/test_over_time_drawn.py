@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from playwright.sync_api import Page
 
 from leases.staircase.facts import Facts, Mark, Use, Version, Walk, Work
-from tests.chromium import running_browser
 from tests.product.browser.people import violations
-from tests.web.drawn import over_time, shown
+from tests.web.drawn import Opened, over_time
 
 NOON = 1_796_040_000.0
 MOVES = ({"element": "index", "name": "by_dest", "state": "delete-only", "filling": False},)
-
-Opened = Callable[..., AbstractContextManager[Page]]
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[Opened]:
-    """One browser for all of them, none of which asks the database."""
-    with running_browser() as browser:
-        yield partial(shown, browser)
 
 
 def version(number: int, at: float, phase: str = "public") -> Version:

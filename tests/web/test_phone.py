@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from lab.sessions.session import Session, encode
-from tests.web.drawn import opened
+from tests.web.drawn import Opened
 
 CHAPTER = "/lab/chapters/00-new-messenger"
 ANSWERS = {"agreed-hour": {"choice": "yes"}, "next-edition": {"time": "13:00"}}
@@ -28,7 +28,7 @@ def line(page: Page) -> list[str]:
     return [tile.get_attribute("data-value") or "" for tile in page.locator(".ladder button.tile").all()]
 
 
-def test_a_tile_is_taken_off_by_a_tap(one_tile: str) -> None:
+def test_a_tile_is_taken_off_by_a_tap(opened: Opened, one_tile: str) -> None:
     with opened(one_tile, width=390, height=844) as page:
         page.locator(".tray .tile").first.click()
         [placed] = line(page)
@@ -44,7 +44,7 @@ def test_a_tile_is_taken_off_by_a_tap(one_tile: str) -> None:
         expect(page.locator(f'.tray .tile[data-value="{placed}"]')).to_be_focused()
 
 
-def test_where_one_tile_is_asked_for_another_takes_its_place(one_tile: str) -> None:
+def test_where_one_tile_is_asked_for_another_takes_its_place(opened: Opened, one_tile: str) -> None:
     with opened(one_tile, width=390, height=844) as page:
         page.locator(".tray .tile").first.click()
         [first] = line(page)
@@ -90,7 +90,7 @@ def test_the_end_of_a_chapter_names_what_is_not_done(client: Client, db: None) -
     assert "data-undone" not in client.get(end).content.decode()
 
 
-def test_one_edition_in_use_is_no_alarm(client: Client, db: None) -> None:
+def test_one_edition_in_use_is_no_alarm(opened: Opened, client: Client, db: None) -> None:
     """Two were posted over one that both use: that is told of the editions, not of their count."""
     steps = ["post.2", "post.3"]
     session = Session("handbooks", {"editions": EDITIONS}, frozenset({"two-editions"}), tuple(steps))
