@@ -18,7 +18,6 @@ from celery import Celery
 from schemalab.celery import kombu_url
 from schemalab.polling import wait_for
 from schemalab.supervisor import heartbeat
-from schemalab.supervisor.end_with import FINISH_S_MAX
 from tests.harness.cluster import ROOT, environment_of
 from tests.leases.own_redis import OwnRedis
 
@@ -26,6 +25,8 @@ START_S_MAX = 60.0
 AT_ONCE_S = 5.0
 """On a machine that is busy; before, a worker went on until its task had ended."""
 END_S_MAX = 15.0
+FINISH_S_MAX = 3.0
+"""Shorter than what is shipped (10 s), for a block that never ends."""
 SUPERVISOR = """
 import os, sys, time
 from pathlib import Path
@@ -56,12 +57,12 @@ class Supervised:
 
 
 @contextmanager
-def supervised(folder: Path, redis: OwnRedis, *pool: str) -> Iterator[Supervised]:
+def supervised(folder: Path, redis: OwnRedis, *pool: str, **setting: str) -> Iterator[Supervised]:
     log = folder / "worker.log"
     words = (sys.executable, "-m", "celery", "--quiet", "-A", "tests.schemalab.waiting_worker", "worker", *pool)
     options = ("--queues", "default", "--without-gossip", "--without-mingle")
     pulse = {heartbeat.VARIABLE: str(folder / "pulse")}
-    env = {**environment_of(folder, REDIS_URL=redis.url), **pulse, "PYTHONPATH": str(ROOT)}
+    env = {**environment_of(folder, REDIS_URL=redis.url), **pulse, **setting, "PYTHONPATH": str(ROOT)}
     argv = [sys.executable, "-c", SUPERVISOR, str(log), *words, *options]
     client = Celery(broker=kombu_url(redis.url), set_as_current=False)
     client.conf.broker_transport_options = {"global_keyprefix": "celery:"}
@@ -124,7 +125,7 @@ def test_what_must_not_be_interrupted_is_finished_first(tmp_path: Path, own_redi
 
 def test_what_does_not_finish_is_ended_all_the_same(tmp_path: Path, own_redis: OwnRedis) -> None:
     begun, never = tmp_path / "begun", tmp_path / "never"
-    with supervised(tmp_path, own_redis, *THREADS) as worker:
+    with supervised(tmp_path, own_redis, *THREADS, FINISH_S_MAX=str(FINISH_S_MAX)) as worker:
         worker.send("finish", begun, never, never)
         wait_for(begun.exists, what="the task", seconds_max=START_S_MAX)
         assert FINISH_S_MAX - 1 < worker.seconds_to_end() < END_S_MAX

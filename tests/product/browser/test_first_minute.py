@@ -27,9 +27,9 @@ def minute(new_page: NewPage, cluster: RunningCluster) -> Callable[..., Page]:
     return opened
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_two_clicks_make_an_orphan_and_say_why(minute: Callable[..., Page], place: str) -> None:
-    page = minute(place)
+@pytest.mark.parametrize(("place", "motion"), [(PLACES[0], "no-preference"), (PLACES[1], "reduce")])
+def test_two_clicks_make_an_orphan_and_say_why(minute: Callable[..., Page], place: str, motion: str) -> None:
+    page = minute(place, reduced_motion=motion)
     ending, blue = page.locator("[data-minute-ending]"), page.locator("main .first:visible")
     expect(ending).to_be_hidden()
     expect(blue).to_have_text("Insert row 1")
@@ -50,7 +50,7 @@ def test_two_clicks_make_an_orphan_and_say_why(minute: Callable[..., Page], plac
 
 
 def test_by_keys_and_again(minute: Callable[..., Page]) -> None:
-    page = minute()
+    page = minute(reduced_motion="reduce")
     page.get_by_role("button", name="Insert row 1").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Delete row 1")).to_be_focused()

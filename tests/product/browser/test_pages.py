@@ -73,9 +73,9 @@ def a_table(cluster: RunningCluster) -> None:
 NARROW, WIDE = 320, 1280
 
 
-@every(3)
+@every(5)
 def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_table: None, every: int) -> None:
-    """No page has anything beyond the edge of a phone; every third one in the suite, each in the soak, is accessible in
+    """No page has anything beyond the edge of a phone; every fifth one in the suite, each in the soak, is accessible in
     light, in dark (the same elements in other colours), and on a phone, in the soak by its colours there as well. Runs
     stand at their end: what fades in has less contrast until it is there."""
     page = new_page(theme="light", width=WIDE, reduced_motion="reduce")
