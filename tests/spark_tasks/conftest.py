@@ -6,6 +6,7 @@ import pytest
 
 from spark_tasks.models import ReorgRun
 from tests.references import airports, trips
+from tests.spark_tasks.runs import Runs
 from tests.spark_tasks.two_tables import TwoTables, staff
 from tests.storage.conftest import stage, transactional_db
 from tests.storage.stage import Stage, new_stage, strike
@@ -21,6 +22,14 @@ def spark() -> Iterator[None]:
     session.warm_up()
     yield
     session.stop()
+
+
+@pytest.fixture
+def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    """Runs of the stage's table, which a test does itself."""
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
+    yield Runs(stage, change_id=stage.table_id)
+    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from spark_tasks.checks.audit import Report, audit_table
 from spark_tasks.load.chunk import Loader
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import PseudoNode
-from spark_tasks.models import Kind, LoadJob, ReorgRun
+from spark_tasks.models import Kind, LoadJob
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.answering import asking
@@ -34,13 +34,6 @@ ROOT = Column(ADDED, "root", SqlType.DOUBLE, derived=Derivation(AGE, 'sqrt("#3":
 HASHED = Constraint(ConstraintId(1), "hashed", "check", (NAME,), LOW_HASH)
 POSITIVE = Constraint(ConstraintId(1), "rooted", "check", (AGE,), 'sqrt("#3"::double precision) > 2')
 NO_ROOT = "cannot take square root of a negative number"
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 @pytest.fixture

@@ -28,13 +28,6 @@ from tests.storage import pairs_sql
 from tests.storage.stage import AGE, BY_NAME, Stage, user
 
 
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
-
-
 def rows_of(stage: Stage, count: int) -> list[StoredRow]:
     return [user(stage.now, n, f"name {n % 7}") for n in range(count)]
 

@@ -1,7 +1,7 @@
 """What is wrong with columns, unique and partial indexes and rules is found as the clauses find it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from catalog.elements import EXISTS, ColumnId, Index, IndexColumn, IndexId, Stat
 from catalog.values.types import SqlType
 from spark_tasks.checks.audit import audit_table
 from spark_tasks.checks.entry_checks import EntryJudge
-from spark_tasks.models import Kind, ReorgRun
+from spark_tasks.models import Kind
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.integrity.clauses import Violation
@@ -26,11 +26,10 @@ PEOPLE = 8
 
 
 @pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
+def runs(runs: Runs, stage: Stage) -> Runs:
+    """With rows there."""
     stage.insert(user(stage.now, n, f"name {n}", 18 + n) for n in range(PEOPLE))
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
+    return runs
 
 
 def home(stage: Stage, key: bytes) -> int:

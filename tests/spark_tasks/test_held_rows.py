@@ -1,7 +1,6 @@
 """R7: whoever holds a run's row, frozen at whatever statement, keeps nobody from closing the run for long."""
 
 import time
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -15,13 +14,6 @@ from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
 from tests.spark_tasks.runs import Runs, claim_run, entry_of, to_filling, tombstones
 from tests.storage.stage import Stage, user
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 def test_a_worker_frozen_while_it_stores_ranges_is_ended(stage: Stage, runs: Runs) -> None:

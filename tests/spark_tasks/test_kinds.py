@@ -1,6 +1,6 @@
 """Every kind of element through its whole run, beside writers that come between reading and writing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.phases import prepare_fill
-from spark_tasks.models import Kind, ReorgRange, ReorgRun
+from spark_tasks.models import Kind, ReorgRange
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
@@ -50,13 +50,6 @@ CHANGES = [
     pytest.param(Change((GROWN_UP,)), id="partial index"),
     pytest.param(Change((SCORE, BY_SCORE)), id="required column and its index"),
 ]
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 def people(stage: Stage, count: int = 12) -> list[StoredRow]:

@@ -11,7 +11,6 @@ from changes.plan.model import StepKind, element_json
 from changes.plan.rollback import rollback_steps
 from changes.submission import storages as management
 from spark_tasks.checks.audit import audit_table
-from spark_tasks.models import ReorgRun
 from spark_tasks.reorganise.drop_storage import _drop
 from storage.buckets import BUCKETS
 from storage.pairs import placement_prefix, prefix, rows_of
@@ -39,13 +38,6 @@ def stage(dsn: str, third_storage: int) -> Iterator[Stage]:
     yield made
     _drop(made.table_id)
     strike(made)
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 def walk(stage: Stage, options: str, change: int) -> None:

@@ -51,13 +51,6 @@ def stage(dsn: str) -> Iterator[Stage]:
     strike(stage)
 
 
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
-
-
 def plan_of(stage: Stage, options: str) -> Plan:
     statement = parse(f"ALTER TABLE users SET ({options})")
     there = StorageCount(STORAGES, stage.storages)

@@ -14,19 +14,12 @@ from leases.beats import BEAT_S, Beats
 from leases.models import Node
 from leases.redis import beats
 from spark_tasks.jobs.reorganisations import RUN_MARKS, YOUNG_S, run_heartbeat
-from spark_tasks.models import ReorgPulse, ReorgRun
+from spark_tasks.models import ReorgPulse
 from spark_tasks.runs.feedback import LEADS_ON_S, WORKS_FIRST, Felt, Verdict, Why
 from tests.spark_tasks.runs import Runs, claim_run
 from tests.storage.stage import Stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 def test_only_young_transactions_of_nodes_are_traffic(stage: Stage, runs: Runs) -> None:

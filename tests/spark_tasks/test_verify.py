@@ -16,7 +16,7 @@ from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunRequest
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, RunRequest
 from spark_tasks.reorganise import repair, verify
 from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind, gather
 from spark_tasks.services import close_run, run_status
@@ -31,13 +31,6 @@ from tests.storage import pairs_sql
 from tests.storage.stage import AGE, NAME, Stage, user
 
 ONE_NAME = Change((UNIQUE,))
-
-
-@pytest.fixture
-def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
-    yield Runs(stage, change_id=stage.table_id)
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
 def filled(stage: Stage, runs: Runs, change: Change) -> None:

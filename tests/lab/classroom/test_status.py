@@ -37,9 +37,3 @@ def failed(minutes_ago: float) -> Work:
 )
 def test_status(work: Work | None, expected: Status) -> None:
     assert status_of(work, NOW) is expected
-
-
-def test_only_time_makes_somebody_stuck() -> None:
-    work = failed(0)
-    statuses = [status_of(work, NOW + timedelta(minutes=minutes)) for minutes in range(7)]
-    assert statuses == [Status.WORKING] * 5 + [Status.STUCK] * 2
