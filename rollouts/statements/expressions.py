@@ -4,8 +4,8 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
+from datetime import date, datetime
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -75,10 +75,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "position": lambda text, part: text.find(part) + 1,
     "abs": abs,
     "round": _round,
-    "floor": lambda n: n if isinstance(n, int) else n // 1,
+    "floor": lambda n: n.to_integral_value(ROUND_FLOOR) if isinstance(n, Decimal) else n // 1,
 }
 _OF_NULLS: dict[str, Callable[..., Any]] = {
-    "concat": lambda *parts: "".join(text_of(p) for p in parts if p is not None)
+    "concat": lambda *parts: "".join(
+        str(p).lower()[:1] if isinstance(p, bool) else text_of(p) for p in parts if p is not None
+    )
 }
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -130,6 +132,8 @@ def _alike(a: Value, b: Value) -> tuple[Value, Value]:
     def follow(text: Value, other: Value) -> Value:
         if isinstance(other, datetime):
             return cast(text, Type("timestamptz" if other.tzinfo else "timestamp"))
+        if isinstance(other, date):
+            return cast(text, Type("date"))
         return cast(text, Type(kinds[type(other)])) if type(other) in kinds else text
 
     return (follow(a, b), b) if isinstance(a, str) else (a, follow(b, a))
@@ -342,8 +346,8 @@ class Compiler:
             if a is None or b is None:
                 return None
             if kind == "like":
-                pattern = text_of(b)
-                parts = (".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
+                signs = re.findall(r"\\.|.", text_of(b), re.DOTALL)
+                parts = (".*" if c == "%" else "." if c == "_" else re.escape(c[-1]) for c in signs)
                 return (re.fullmatch("".join(parts), text_of(a), re.DOTALL) is not None) is not sign.startswith("!")
             return _binary(sign, a, b)
 

@@ -4,6 +4,8 @@ integers, numeric, float  int, Decimal, float    timestamp, timestamptz  datetim
 text, varchar             str                    uuid, jsonb             their text
 """
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -38,7 +40,9 @@ def text_of(value: Value) -> str:
         case bool():
             return "true" if value else "false"
         case float():
-            return f"{value:.0f}" if value.is_integer() else repr(value)
+            return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+        case Decimal():
+            return f"{value:f}"
         case datetime():
             shown = value.isoformat(sep=" ")
             return shown.removesuffix(":00") if value.tzinfo else shown
@@ -83,7 +87,12 @@ def _numeric(value: Value, kind: Type, explicit: bool) -> Decimal:
 
 def _float(value: Value, kind: Type, explicit: bool) -> float:
     try:
-        return float(value)  # type: ignore[arg-type]
+        number = float(value)  # type: ignore[arg-type]
+        if math.isinf(number) and any(sign.isdigit() for sign in str(value)):
+            raise OverflowError
+        return number
+    except OverflowError:
+        raise Refused("22003", f'"{value}" is out of range for type double precision') from None
     except (TypeError, ValueError):
         raise Refused("22P02", f'invalid input syntax for type double precision: "{value}"') from None
 
@@ -100,8 +109,8 @@ def _text(value: Value, kind: Type, explicit: bool) -> str:
 
 
 def _boolean(value: Value, kind: Type, explicit: bool) -> bool:
-    words = {"t": True, "true": True, "yes": True, "on": True, "1": True}
-    words |= {"f": False, "false": False, "no": False, "off": False, "0": False}
+    words = {"on": True, "1": True, "of": False, "off": False, "0": False}
+    words |= {full[:n]: full in ("true", "yes") for full in ("true", "false", "yes", "no") for n in range(1, 6)}
     match value:
         case bool():
             return value
@@ -133,6 +142,8 @@ def _date(value: Value, kind: Type, explicit: bool) -> date:
     try:
         return value if isinstance(value, date) else date.fromisoformat(str(value)[:10])
     except ValueError:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)[:10]):
+            raise Refused("22008", f'date/time field value out of range: "{value}"') from None
         raise Refused("22007", f'invalid input syntax for type date: "{value}"') from None
 
 

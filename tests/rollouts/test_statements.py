@@ -76,6 +76,23 @@ DELETE FROM t; SELECT id FROM t WHERE b BETWEEN '1' AND 'z'
 DELETE FROM t; SELECT id FROM t WHERE a = 'z'
 SELECT nullif(a, '') AS n FROM t WHERE b = 5.0
 """
+OF_VALUES = """
+SELECT floor(-2.5) AS x FROM t
+SELECT floor(2.5) AS x FROM t
+SELECT concat(a, b = 5, b = 6, NULL) AS x FROM t
+SELECT id FROM t WHERE 'a%b' LIKE 'a\\%b'
+SELECT id FROM t WHERE 'aXb' LIKE 'a\\%b'
+SELECT '1e3'::numeric AS x FROM t
+SELECT round(25.5, -1) AS x FROM t
+SELECT 'y'::bool AS x FROM t
+SELECT 'tru'::bool AS x FROM t
+SELECT 'of'::bool AS x FROM t
+SELECT 'o'::bool AS x FROM t
+SELECT '1e400'::float8 AS x FROM t
+ALTER TABLE t ADD COLUMN f float8; UPDATE t SET f = 1e400
+ALTER TABLE t ADD COLUMN d date DEFAULT '2020-01-02'; SELECT id FROM t WHERE d > '2020-01-01'
+ALTER TABLE t ADD COLUMN d date; UPDATE t SET d = '2020-02-30'
+"""
 OF_DEFINITIONS = """
 ALTER TABLE t ALTER id DROP NOT NULL
 ALTER TABLE t ALTER a TYPE int
@@ -276,7 +293,7 @@ def cases(text: str) -> list[str]:
     return [line for line in text.strip().splitlines() if line]
 
 
-@pytest.mark.parametrize("case", [*cases(OF_STATEMENTS), *cases(OF_KINDS), *cases(OF_DEFINITIONS)])
+@pytest.mark.parametrize("case", [*cases(OF_STATEMENTS), *cases(OF_KINDS), *cases(OF_VALUES), *cases(OF_DEFINITIONS)])
 def test_model_and_server_agree(server: psycopg.Connection[Any], case: str) -> None:
     texts = [*START, *(one.strip() for one in case.split(";"))]
     assert by_model(texts) == by_server(server, texts)
