@@ -14,7 +14,7 @@ PAGE = (DESCRIBED / "README.md").read_text(encoding="utf-8")
 FOUND: dict[str, list[tuple[str, str, int, str]]] = {
     "enum-to-table": [],
     "float-to-decimal": [
-        ("invented", "rate", 3, "release float: show gives rate = 1E-8, a value that no user wrote"),
+        ("invented", "rate", 3, "release float: show gives rate = 0.00000001, a value that no user wrote"),
     ],
     "move-column": [
         ("lost", "plan", 10, "release 3 reads new: show gives plan = gold; written last: free"),
