@@ -1,5 +1,5 @@
 """All chapters in a browser, from the folder, in both languages: wrong answers, then right ones by the page's controls.
-In the soak; the suite does three chapters (`test_browser`)."""
+In the soak; the suite does two chapters (`test_browser`)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def walk(model: Model, server: Server, random: Random) -> Iterator[str]:
                 server.compare_rows(world)
 
 
-@rounds(60, 300)
+@rounds(40, 300)
 def test_model_and_server_agree_step_by_step(url: str, rounds: int) -> None:
     met: dict[str, int] = {}
     random = Random(20261129 if rounds < 100 else None)
