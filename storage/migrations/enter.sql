@@ -45,13 +45,16 @@ BEGIN
                   DETAIL = format('storage_1 has %s, the request %s', known.sharding_hash, p_sharding_hash),
                   HINT = 'load the sharding again, then try again';
     END IF;
+    -- setting zero stops the timer, which only leaving zero starts (T4)
+    armed := set_config('transaction_timeout', '0', true);
+    IF p_expires_at = 'infinity' THEN
+        RETURN;
+    END IF;
     left_ms := floor(extract(epoch FROM p_expires_at - clock_timestamp())::float8 * 1000);
     IF left_ms IS NULL OR left_ms < 1 THEN
         RAISE EXCEPTION 'the lease ends in less than a millisecond: nothing may begin under it'
             USING ERRCODE = 'SL004', HINT = 'renew the lease, then try again';
     END IF;
-    -- setting zero stops the timer, which only leaving zero starts (T4)
-    armed := set_config('transaction_timeout', '0', true);
     armed := set_config('transaction_timeout', least(left_ms, 2147483647)::bigint::text, true);
 END $$;
 

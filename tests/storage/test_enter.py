@@ -201,6 +201,17 @@ def test_a_deadline_is_not_that_of_a_transaction_before_in_the_session(
     client.execute("SELECT pg_sleep(0.5)")
 
 
+def test_a_reader_has_no_deadline_of_a_transaction_before_in_the_session(
+    stage: Stage, client: psycopg.Connection[Any]
+) -> None:
+    client.execute("SAVEPOINT s")
+    enter_one(stage, client, 0.3)
+    client.execute("ROLLBACK TO SAVEPOINT s")
+    client.rollback()
+    postgres.enter(client, 1, stage.table_id, 1, expires_at="infinity")
+    client.execute("SELECT pg_sleep(0.5)")
+
+
 # --- who holds a version, fences, spare tables
 
 
