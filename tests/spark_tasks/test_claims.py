@@ -21,10 +21,8 @@ from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise import verify
 from spark_tasks.services import close_run, pause_run
 from tests.spark_tasks.runs import Runs, to_filling
-from tests.spark_tasks.test_backfill import runs
 from tests.storage.stage import Stage
 
-__all__ = ["runs"]
 LIMIT_S = 10.0
 WAITING = """SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%spark_tasks_reorgrun%'"""

@@ -17,11 +17,10 @@ from storage.pairs import COLUMN, StoredRow, row_key
 from tests.rounds import some_of
 from tests.spark_tasks.kinds import ADDED, FILL_VALUE, Change
 from tests.spark_tasks.runs import Runs
-from tests.spark_tasks.test_backfill import runs
 from tests.spark_tasks.test_interrupted import blocks_of, chunks_of, do, score_keys, small, with_values_to_delete
 from tests.storage.stage import Stage, Statements, user
 
-__all__ = ["runs", "small"]
+__all__ = ["small"]
 OTHERS = 10_000
 """Keys that rows move to begin here."""
 

@@ -25,12 +25,11 @@ from storage.integrity.clauses import element_label
 from storage.pairs import COLUMN, column_key, prefix
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling, to_public
-from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
+from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of
 from tests.spark_tasks.test_kinds import BETWEEN, as_inserted, people
 from tests.storage import pairs_sql
 from tests.storage.stage import BY_NAME, Stage, user
 
-__all__ = ["runs"]
 ROWS, CHUNK, PAUSES = 60, 5, 3
 FAILURES_MAX = 100
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.lab.mutations.edits import is_noticed, switches_of
 from tests.lab.mutations.rules_left_out import Switch
-from tests.spark_tasks.test_backfill import runs
+from tests.spark_tasks.conftest import runs
 from tests.spark_tasks.test_interrupted import offered, small
 from tests.storage.conftest import stage, transactional_db
 

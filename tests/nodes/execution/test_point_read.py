@@ -64,7 +64,7 @@ async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form
     compiled = await rows(alone=True)
     assert statement.point.way is not None  # type: ignore[attr-defined]
     in_block = await rows(alone=False)
-    await node.session.block.end_implicit()
+    await node.session.end_implicit()
     assert first == in_block
     return [compiled, in_block]
 
