@@ -15,7 +15,6 @@ import socket
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
@@ -29,12 +28,14 @@ from leases.redis import beats, samples
 from nodes.alarm import keep_alarm
 from nodes.beside import run_beside
 from nodes.catalog_queries.shadow import Shadow
+from nodes.clients.protocols import Client, Session
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
 from nodes.context import Environment
 from nodes.ending import CLIENTS_S, CLOSE_S, KEEPER_S, LEASES_S, NEW_TABLES_S, UNDO_S, in_time
 from nodes.notifications.hub import Hub
 from nodes.people.directory import People
+from nodes.people.rights import Person
 from nodes.people.sign_in import Admission
 from nodes.session.open import NO_LIMITS, Limits, open_session
 from nodes.session.schema.new_tables import announce_last
@@ -174,8 +175,7 @@ class Server:
             raise CannotServe(f"node {settings.name} may no longer act as the reader role")
         self.env.reader = reader
         people = People(self.env.directory.ask)
-        opened = partial(open_session, self.env, limits=settings.limits)
-        greeting = Greeting(opened, admission(settings, people), settings.limits.sessions_max_each, self._tls)
+        greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each, self._tls)
         clients = Clients(greeting)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stop)
@@ -249,6 +249,9 @@ class Server:
                 number += 1
                 if not meter.beats.are_idle or number % beats.IDLE_EVERY == 0:
                     await beats.publish(client, self.settings.name, meter.beats)
+
+    def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
+        return open_session(self.env, client, person, parameters, self.settings.limits)
 
     def _fatal(self, reason: str) -> None:
         self._why = f"this node stops serving: {reason}"

@@ -9,4 +9,5 @@ channel        a stream of messages, with limits in both directions
 copying        data for COPY, and from it
 portals        what is prepared and bound, and how rows reach the client
 cursors        rows that are fetched in parts, in SQL
+protocols      what a connection, its session and the registry need of each other
 """

@@ -9,8 +9,6 @@ Between messages other work gets its turn when it is due: a client may send thou
 client is without limit: a transaction that waits for it holds versions and a session at the store.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import datetime as dt
@@ -18,21 +16,17 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from catalog import clock
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import CopyData
+from nodes.clients.protocols import Connection, Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.clients.statements import Statements
 from nodes.execution.fairness import Turns
 from nodes.people.rights import Person
 from nodes.wire import messages
-
-if TYPE_CHECKING:
-    from nodes.clients.registry import Clients
-    from nodes.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +38,12 @@ IDLE_IN_TRANSACTION = "25P03"
 
 @dataclass(eq=False)
 class Client:
-    clients: Clients
+    clients: Registry
     channel: Channel
     pid: int
     greeting: Greeting
     secret: int = field(default_factory=lambda: secrets.randbits(32))
-    task: asyncio.Task[None] | None = None
+    task: "asyncio.Task[None] | None" = None
     began_at: dt.datetime = field(default_factory=clock.now)
     person: Person | None = None
     session: Session | None = None
@@ -115,7 +109,7 @@ class Client:
         while await self._serve_message():
             pass
 
-    def connections(self) -> Sequence[Client]:
+    def connections(self) -> Sequence[Connection]:
         return self.clients.signed_in()
 
     @property
@@ -298,7 +292,7 @@ class Client:
         finally:
             timer.cancel()
 
-    def timed(self, statement: object | None) -> Limit:
+    def timed(self, statement: object | None) -> "Limit":
         """While inside, the statement runs against its time limit: waiting, working and sending."""
         assert self.session is not None
         limit_s = self.session.statement_s_max(statement)
@@ -318,7 +312,7 @@ class Client:
                 self._reported[name] = value
                 self.channel.send(messages.parameter_status(name, value))
 
-    def interruptible(self) -> Interruptible:
+    def interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
         return Interruptible(self)
 

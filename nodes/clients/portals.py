@@ -6,14 +6,12 @@ statement is refused (0A000, as PostgreSQL does). One without a sent description
 portals that came after the savepoint.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from sys import getsizeof, maxsize
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from catalog import clock
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
@@ -24,9 +22,6 @@ from nodes.trace.record import Trace
 from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
-
-if TYPE_CHECKING:
-    from nodes.clients.copying import CopyData
 
 ROWS_AT_ONCE = 100
 ENTRY_BYTES = 1000
@@ -66,7 +61,7 @@ class Kept(dict[str, E]):
         super().__setitem__(name, entry)
 
     @classmethod
-    def uncounted(cls) -> Kept[E]:
+    def uncounted(cls) -> "Kept[E]":
         """For a connection that has not signed in yet."""
         return cls(KeptByConnection(NodeRows()))
 
@@ -132,6 +127,22 @@ def description(fields: Sequence[Field] | None, formats: Sequence[int] = ()) -> 
     return messages.NO_DATA if fields is None else messages.row_description(fields, formats)
 
 
+class CopyData(Protocol):
+    """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""
+
+    @property
+    def has_begun(self) -> bool: ...
+
+    @property
+    def can_begin_again(self) -> bool: ...
+
+    async def begin(self, table: int, columns: Sequence[int], *, is_binary: bool) -> None: ...
+
+    def pieces(self) -> AsyncIterator[bytes]: ...
+
+    async def discard(self, *, is_binary: bool) -> None: ...
+
+
 @dataclass(slots=True)
 class Portal:
     prepared: Prepared
@@ -162,7 +173,7 @@ class Portal:
     def oids(self) -> Sequence[int]:
         return self.prepared.oids
 
-    def about(self, statement: Any, **changes: Any) -> Portal:
+    def about(self, statement: Any, **changes: Any) -> "Portal":
         prepared = Prepared(self.prepared.sql, statement, self.oids, declared=self.prepared.declared)
         return replace(self, prepared=prepared, **changes)
 

@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from expressions.errors import CANNOT_CONNECT_NOW, QUERY_CANCELED, TOO_MANY_CONNECTIONS, FatalError, SqlError
+from nodes.clients import protocols
 from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.startup import CLIENTS_MAX, Greeting
@@ -49,7 +50,7 @@ class Clients:
         if len(self.clients) - len(self._unknown) >= CLIENTS_MAX:
             raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
 
-    def admit(self, client: Client, person: Person) -> None:
+    def admit(self, client: protocols.Client, person: Person) -> None:
         """The client has signed in as `person`. Raises 53300 when all places, or all of theirs, are taken."""
         self.refuse_too_many()
         self._unknown.pop(client.pid, None)
@@ -60,10 +61,10 @@ class Clients:
                 TOO_MANY_CONNECTIONS, message, hint="close some, use another node, or set NODE_SESSIONS_PER_USER"
             )
 
-    def signed_in(self) -> list[Client]:
+    def signed_in(self) -> list[protocols.Connection]:
         return [client for client in self.clients.values() if client.session is not None]
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: protocols.Client) -> None:
         self.clients.pop(client.pid, None)
         self._unknown.pop(client.pid, None)
 

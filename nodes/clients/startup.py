@@ -1,15 +1,13 @@
 """The first messages of a connection: encryption, a cancel, or startup parameters and a password. Before a client has
 signed in, little is read of what it sends, and nothing is executed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ssl import SSLContext
-from typing import TYPE_CHECKING
 
 from expressions import errors
 from nodes.clients.channel import Channel
+from nodes.clients.protocols import Client, Registry, Session
 from nodes.people.rights import Person
 from nodes.people.sign_in import Admission
 from nodes.people.vouching import is_vouched
@@ -17,11 +15,6 @@ from nodes.settings.options import options_of
 from nodes.wire import messages
 from nodes.wire.messages import Reader
 from nodes.wire.scram import MECHANISM, Exchange, Verifier
-
-if TYPE_CHECKING:
-    from nodes.clients.connection import Client
-    from nodes.clients.registry import Clients
-    from nodes.session.session import Session
 
 SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
 CLIENTS_MAX = 200
@@ -39,7 +32,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    clients: Clients
+    clients: Registry
     channel: Channel
     admission: Admission
     tls: SSLContext | None = None

@@ -1,29 +1,43 @@
 """The statements of one connection: simple queries, prepared statements and portals, message by message. Here is
 decided whether an answer may be taken back, interrupted or suspended; what a statement does, by the session."""
 
-from __future__ import annotations
-
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Protocol
 
 from expressions import errors
+from nodes.clients.channel import Channel
 from nodes.clients.copying import send_copy
 from nodes.clients.cursors import Cursor, Hold
 from nodes.clients.portals import Kept, Portal, Prepared, description, send_at_once, send_rows
-from nodes.execution.fairness import LARGE_CHARS
+from nodes.clients.protocols import Session
+from nodes.execution.fairness import LARGE_CHARS, Turns
 from nodes.execution.held_rows import bytes_of
 from nodes.wire import messages
 from nodes.wire.columns import checked
 from nodes.wire.messages import Reader
 from nodes.wire.results import Result
 
-if TYPE_CHECKING:
-    from nodes.clients.connection import Client
-    from nodes.session.session import Session
-
 SQL_BYTES_MAX = 2**20
 PREPARED_MAX = 1000
 CURSORS_MAX = 1000
+
+
+class Line(Protocol):
+    """The connection, as far as its statements need it (`nodes.clients.connection`)."""
+
+    channel: Channel
+    turns: Turns
+
+    async def ready(self) -> None: ...
+
+    def flush(self) -> Coroutine[Any, Any, None]: ...
+
+    def clients_turn(self) -> AbstractContextManager[None]: ...
+
+    def timed(self, statement: object | None) -> AbstractContextManager[None]: ...
+
+    def interruptible(self) -> AbstractAsyncContextManager[None]: ...
 
 
 class Statements:
@@ -31,7 +45,7 @@ class Statements:
 
     session: Session
 
-    def __init__(self, line: Client) -> None:
+    def __init__(self, line: Line) -> None:
         self.line = line
         self.sql = ""
         self.prepared: Kept[Prepared] = Kept[Prepared].uncounted()
@@ -114,7 +128,7 @@ class Statements:
         if self.session.has_implicit_block():
             with self.line.timed(None):
                 async with self.line.interruptible():
-                    await self.session.block.end_implicit()
+                    await self.session.end_implicit()
 
     # -- simple query -------------------------------------------------------------------------------------------
 
@@ -189,7 +203,7 @@ class Statements:
         formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
         if bind.portal:
             self.refuse_taken_cursor(bind.portal)
-        savepoint = self.session.block.savepoints_set
+        savepoint = self.session.savepoints_set()
         self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint, result_formats=wanted)
         self.line.channel.send(messages.BIND_COMPLETE)
 
@@ -248,7 +262,7 @@ class Statements:
         alone = portal.result is None and is_whole and await self._next_kind() == ord("S")
         with self.line.timed(prepared.statement):
             if portal.result is None:
-                portal.savepoint, portal.is_limited = self.session.block.savepoints_set, rows_max > 0
+                portal.savepoint, portal.is_limited = self.session.savepoints_set(), rows_max > 0
                 is_described = self._is_described(prepared)
                 portal.result = await self._run(portal, alone=alone)
                 if not is_described:
@@ -263,7 +277,7 @@ class Statements:
             self.prepared.pop(name, None)
         elif self.portals.pop(name, None) is None and name in self.cursors:
             async with self.line.interruptible():
-                await self.session.cursors.close(name)
+                await self.session.close_cursor(name)
         self.line.channel.send(messages.CLOSE_COMPLETE)
 
     def _statement(self, name: str) -> Prepared:

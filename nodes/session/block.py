@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from catalog import clock
 from expressions import errors
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks

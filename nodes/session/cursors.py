@@ -11,9 +11,9 @@ from postgast import pg_query_pb2 as pb
 from expressions.analysis.building import Parameters
 from expressions.errors import NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import parameter_type
-from nodes.clients.connection import Client
 from nodes.clients.cursors import ALL, Cursor, Direction, Hold, ReadCursor, not_there
 from nodes.clients.portals import Portal
+from nodes.clients.protocols import Client
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.session.block import Block
 from nodes.session.planned import PlannedStatements

@@ -11,8 +11,8 @@ from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX
 from expressions.functions.casts import is_assigned
 from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
 from expressions.typed import Context
-from nodes.clients.connection import Client
 from nodes.clients.portals import Portal, Prepared
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.session.arguments import Arguments
 from nodes.session.block import Block

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_CATALOG_NAME, FatalError, SqlError
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.people.rights import Person
 from nodes.people.vouching import VOUCHED

@@ -11,8 +11,8 @@ from expressions.sqltypes import UNKNOWN, Type, parameter_type
 from expressions.typed import Context, PyValue
 from nodes.catalog_queries.asks import beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
-from nodes.clients.connection import Client
 from nodes.clients.portals import Portal
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.describing import describe, fields_of, shown_fields
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large

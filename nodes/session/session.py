@@ -10,9 +10,8 @@ from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from leases.holders import shown
 from leases.rules import LeaseError
-from nodes.clients.connection import Client
-from nodes.clients.copying import CopyData
-from nodes.clients.portals import Portal, Prepared
+from nodes.clients.portals import CopyData, Portal, Prepared
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.copy.options import wants_binary
 from nodes.crud.calls import declared
@@ -289,12 +288,21 @@ class Session:
         """True for a request of `crud`: however few rows of its answer are fetched, it is done."""
         return isinstance(statement, Statement) and statement.kind == "crud"
 
+    def savepoints_set(self) -> int:
+        return self.block.savepoints_set
+
+    async def close_cursor(self, name: str) -> None:
+        await self.cursors.close(name)
+
     def has_implicit_block(self) -> bool:
         """True if something waits for Sync to be committed: rows, or settings."""
         return self.block.is_implicit or (self.variables.is_undecided and not self.block.is_explicit)
 
     async def end_expired(self) -> None:
         await self.block.end_expired()
+
+    async def end_implicit(self) -> None:
+        await self.block.end_implicit()
 
     async def fail(self, error: SqlError) -> None:
         self.env.meter.totals.refuse(error.sqlstate)

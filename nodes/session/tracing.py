@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from catalog.descriptor import Descriptor
 from expressions.typed import Context
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.session.block import Block

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
-from nodes.clients.copying import CopyData
+from nodes.clients.portals import CopyData
 from nodes.context import Environment
 from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client

@@ -11,7 +11,7 @@ from expressions import errors
 from expressions.dates.zones import hours_east
 from expressions.sqltypes import TEXT
 from nodes.catalog_views.relations import RELATIONS
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.notifications.listening import ALL as EVERY_CHANNEL
 from nodes.session.block import Block
 from nodes.session.schema.without_effect import undefined

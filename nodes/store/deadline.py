@@ -2,18 +2,13 @@
 deadline along. While none comes, the leases may be renewed: the client may think for longer than those last that the
 transaction began under. So it looks itself."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import logging
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from nodes.store.entering import arm_command
 from nodes.store.pipeline import StoreConnection, StoreConnectionLost, StoreError
-
-if TYPE_CHECKING:
-    from nodes.store.transaction import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +16,23 @@ LOOK_S = 0.2
 """How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
 
 
+class Bounded(Protocol):
+    connection: StoreConnection | None
+    armed: dt.datetime | None
+    is_over: bool
+
+    @property
+    def expires_at(self) -> dt.datetime | None: ...
+
+    async def abandon(self, why: str) -> None: ...
+
+
 class Deadline:
     """Looks at one transaction from now on. `moving` is the batch that moves its deadline, if one does."""
 
     __slots__ = ("_looking", "_transaction", "moving")
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Bounded) -> None:
         self._transaction = transaction
         self._looking: asyncio.TimerHandle | None = None
         self.moving: asyncio.Task[None] | None = None

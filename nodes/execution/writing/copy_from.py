@@ -14,7 +14,7 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.sqltypes import BYTEA, OF_SQL_TYPE, TEXT
 from expressions.typed import Context
-from nodes.clients.copying import CopyData
+from nodes.clients.portals import CopyData
 from nodes.context import Environment
 from nodes.copy.staging import CopyIn
 from nodes.execution.fairness import LARGE_CHARS, in_thread

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from expressions.errors import CONNECTION_FAILURE, FatalError, SqlError
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.store import pipeline
 
 UNLOCK_ALL = pipeline.Command("SELECT pg_advisory_unlock_all()")

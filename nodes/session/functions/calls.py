@@ -10,8 +10,8 @@ from expressions.errors import UNDEFINED_FUNCTION, WRONG_OBJECT_TYPE, SqlError, 
 from expressions.functions.casts import IMPLICIT
 from expressions.sqltypes import BOOL, INT8, TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
-from nodes.clients.connection import Client
 from nodes.clients.portals import Portal
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.describing import describe
 from nodes.notifications.listening import ALL, Listening

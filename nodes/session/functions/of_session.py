@@ -6,7 +6,7 @@ from typing import Any
 from expressions.sqltypes import parameter_type
 from nodes.catalog_views.fixed import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
 from nodes.catalog_views.relations import RELATIONS
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.settings.variables import Variables
 
 STATES = {b"I": "idle", b"T": "idle in transaction", b"E": "idle in transaction (aborted)"}

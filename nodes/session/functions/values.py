@@ -3,7 +3,7 @@
 from typing import Any
 
 from expressions.errors import UNDEFINED_OBJECT, SqlError
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.people.rights import WRITE_RIGHT, Person
 from nodes.session.functions import of_session
 from nodes.settings.known import SERVER_VERSION

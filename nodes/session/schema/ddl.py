@@ -19,7 +19,7 @@ import psycopg
 
 from expressions import errors
 from expressions.dates.zones import PLAIN
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread, of_catalog

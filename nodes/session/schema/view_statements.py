@@ -12,7 +12,7 @@ from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition
 from expressions import errors, grammar
 from nodes.catalog_queries.asks import asked_of
-from nodes.clients.connection import Client
+from nodes.clients.protocols import Client
 from nodes.session.block import Block
 from nodes.session.database_thread import of_catalog
 from nodes.session.tries import tried
