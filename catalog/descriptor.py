@@ -255,11 +255,7 @@ class Descriptor:
         }
 
     def _texts(self) -> tuple[tuple[str, str | None], ...]:
-        return (
-            ("comment", self.comment),
-            ("key_comment", self.key_comment),
-            ("key_constraint", self.key_constraint),
-        )
+        return (("comment", self.comment), ("key_comment", self.key_comment), ("key_constraint", self.key_constraint))
 
 
 def from_json(body: Mapping[str, Any]) -> Descriptor:

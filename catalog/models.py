@@ -28,7 +28,7 @@ class Table(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["name"], condition=~models.Q(state="dropped"), name="a name belongs to one table"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

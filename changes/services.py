@@ -26,13 +26,7 @@ from changes.ddl.bindings import names_in
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import resolve
 from changes.ddl.statements import parse
-from changes.executor.interventions import (
-    Intervention,
-    why_no_target,
-    why_no_throttle,
-    why_not,
-    why_not_whose,
-)
+from changes.executor.interventions import Intervention, why_no_target, why_no_throttle, why_not, why_not_whose
 from changes.executor.state import name_of
 from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of

@@ -99,12 +99,7 @@ Expr = Literal | Parameter | ColumnRef | Call
 
 
 def lazy_call(
-    name: str,
-    args: Sequence[Expr],
-    of: Type,
-    compute: Callable[..., PyValue],
-    offset: int,
-    reads: int | None = None,
+    name: str, args: Sequence[Expr], of: Type, compute: Callable[..., PyValue], offset: int, reads: int | None = None
 ) -> Call:
     """A call that looks at its operands itself, also where one is NULL."""
     return Call(name, tuple(args), of, compute, strict=False, offset=offset, reads=reads)

@@ -178,11 +178,7 @@ def lane_snapshot() -> dict[str, Any]:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
     leases = leases_on()
-    return {
-        "at": now.isoformat(),
-        "nodes": [node_json(node) for node in nodes()],
-        "tables": _tables_json(leases),
-    }
+    return {"at": now.isoformat(), "nodes": [node_json(node) for node in nodes()], "tables": _tables_json(leases)}
 
 
 def node_json(node: NodeWithLeases) -> dict[str, Any]:

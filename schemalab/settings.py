@@ -121,7 +121,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
             ],
         },
-    },
+    }
 ]
 
 # No 'unsafe-inline' anywhere: widths and colours are set through attributes, SVG or the CSSOM.
@@ -136,7 +136,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [SELF],
         "form-action": [SELF],
         "frame-ancestors": [NONE],
-    },
+    }
 }
 
 DATABASES = {"default": django_database(DATABASE_URL)}

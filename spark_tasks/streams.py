@@ -53,11 +53,7 @@ def _audit(table_id: int) -> Json:
     newest = AuditJob.objects.filter(table_id=table_id).order_by("-pk").first()
     ended = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=False).order_by("-pk").first()
     is_running = newest is not None and newest.ended_at is None
-    return {
-        "is_running": is_running,
-        "is_busy": is_running,
-        "last": None if ended is None else _verdict(ended),
-    }
+    return {"is_running": is_running, "is_busy": is_running, "last": None if ended is None else _verdict(ended)}
 
 
 def _verdict(job: AuditJob) -> Json:

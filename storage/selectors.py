@@ -21,17 +21,7 @@ from storage.mutations import source_columns
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, PLAN_SETTINGS, storages_there
 from storage.reads import reads
-from storage.statements import (
-    WITHIN,
-    bounds,
-    column_suffixes,
-    get_every_sql,
-    key_sql,
-    kv,
-    lookup,
-    next_low,
-    scan_sql,
-)
+from storage.statements import WITHIN, bounds, column_suffixes, get_every_sql, key_sql, kv, lookup, next_low, scan_sql
 
 PAIRS_SHOWN = 50
 READ_S_MAX, COUNT_S_MAX = 2.0, 0.5

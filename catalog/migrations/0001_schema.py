@@ -20,9 +20,7 @@ class Migration(migrations.Migration):
                 ("name", models.TextField(primary_key=True, serialize=False)),
                 ("seq", models.BigIntegerField(default=0)),
             ],
-            options={
-                "db_table": "catalog_stream",
-            },
+            options={"db_table": "catalog_stream"},
         ),
         migrations.CreateModel(
             name="View",
@@ -33,9 +31,7 @@ class Migration(migrations.Migration):
                 ("body", models.JSONField()),
                 ("modified_at", models.DateTimeField(auto_now=True)),
             ],
-            options={
-                "db_table": "catalog_view",
-            },
+            options={"db_table": "catalog_view"},
         ),
         migrations.CreateModel(
             name="StoryEvent",

@@ -17,14 +17,7 @@ from enum import Enum
 from typing import Any
 
 from catalog.values import arrays, bytea, documents, floats, numerics, times
-from catalog.values.errors import (
-    BadValue,
-    DatetimeOutOfRange,
-    InvalidDatetime,
-    InvalidText,
-    NumberOutOfRange,
-    TooLong,
-)
+from catalog.values.errors import BadValue, DatetimeOutOfRange, InvalidDatetime, InvalidText, NumberOutOfRange, TooLong
 from catalog.values.interval_texts import read_interval
 from catalog.values.intervals import Interval
 from catalog.values.intervals import text_of as interval_text

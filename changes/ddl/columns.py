@@ -23,13 +23,7 @@ from catalog.values.types import (
 )
 from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique, Sql
 from changes.ddl.constraints import kind_of, read_constraint
-from changes.ddl.errors import (
-    INVALID_TABLE_DEFINITION,
-    SYNTAX_ERROR,
-    UNDEFINED_OBJECT,
-    DdlError,
-    unsupported,
-)
+from changes.ddl.errors import INVALID_TABLE_DEFINITION, SYNTAX_ERROR, UNDEFINED_OBJECT, DdlError, unsupported
 from changes.ddl.identity import Numbers, check_numbers, read_numbers
 from changes.ddl.placing import placed
 from changes.ddl.references import JUDGED_AT_ONCE

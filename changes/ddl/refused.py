@@ -52,10 +52,7 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "create_publication_stmt": ("CREATE PUBLICATION", NOT_SENT_ON),
     "alter_publication_stmt": ("ALTER PUBLICATION", NOT_SENT_ON),
     "create_subscription_stmt": ("CREATE SUBSCRIPTION", NOT_SENT_ON),
-    "refresh_mat_view_stmt": (
-        "REFRESH MATERIALIZED VIEW",
-        "A table of CREATE TABLE AS is filled again by INSERT.",
-    ),
+    "refresh_mat_view_stmt": ("REFRESH MATERIALIZED VIEW", "A table of CREATE TABLE AS is filled again by INSERT."),
     "createdb_stmt": ("CREATE DATABASE", "A node has one database, schemalab."),
     "dropdb_stmt": ("DROP DATABASE", "A node has one database, schemalab."),
     "alter_owner_stmt": ("ALTER .. OWNER TO", ROLES),

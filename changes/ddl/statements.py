@@ -241,10 +241,7 @@ def _refuse_index_clauses(node: Node, source: Source, table: actions.Name) -> No
         "an index WITH options": (bool(node.options), "Leave them away."),
         "TABLESPACE": (bool(node.table_space), "Leave it away."),
         "ONLY": (not node.relation.inh, "Leave it away."),
-        "NULLS NOT DISTINCT": (
-            node.nulls_not_distinct,
-            "Make the columns NOT NULL, with a value for none.",
-        ),
+        "NULLS NOT DISTINCT": (node.nulls_not_distinct, "Make the columns NOT NULL, with a value for none."),
     }
     for clause, (is_there, hint) in clauses.items():
         if is_there:

@@ -40,11 +40,7 @@ class HasEnded(Exception):
     """The change ended before this transition: it was cancelled in the queue."""
 
 
-REQUESTS = {
-    "cancel": events.CancelRequested,
-    "pause": events.PauseRequested,
-    "resume": events.ResumeRequested,
-}
+REQUESTS = {"cancel": events.CancelRequested, "pause": events.PauseRequested, "resume": events.ResumeRequested}
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,11 +235,7 @@ def _go_on(state: Execution, now: float) -> Result:
 
 def _advanced(state: Execution) -> Execution:
     is_forward_version = _here(state).kind is StepKind.PUBLISH and state.direction is Direction.FORWARD
-    return replace(
-        _fresh(state),
-        position=state.position + 1,
-        published=state.published + is_forward_version,
-    )
+    return replace(_fresh(state), position=state.position + 1, published=state.published + is_forward_version)
 
 
 def _fresh(state: Execution) -> Execution:

@@ -72,10 +72,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Claim",
-            fields=[
-                ("table_id", models.IntegerField(primary_key=True, serialize=False)),
-            ],
+            name="Claim", fields=[("table_id", models.IntegerField(primary_key=True, serialize=False))]
         ),
         migrations.CreateModel(
             name="Delivery",
@@ -156,10 +153,7 @@ class Migration(migrations.Migration):
         ),
         migrations.CreateModel(
             name="OutboxPlace",
-            fields=[
-                ("stream", models.TextField(primary_key=True, serialize=False)),
-                ("seq", models.BigIntegerField()),
-            ],
+            fields=[("stream", models.TextField(primary_key=True, serialize=False)), ("seq", models.BigIntegerField())],
         ),
         migrations.CreateModel(
             name="Proof",
@@ -212,11 +206,7 @@ class Migration(migrations.Migration):
                 ("waited_s", models.FloatField(default=0, verbose_name="seconds waited")),
                 ("tries", models.IntegerField(db_default=1, default=1, verbose_name="tries")),
             ],
-            options={
-                "verbose_name": "step",
-                "verbose_name_plural": "steps",
-                "ordering": ["-road", "number"],
-            },
+            options={"verbose_name": "step", "verbose_name_plural": "steps", "ordering": ["-road", "number"]},
         ),
         migrations.CreateModel(
             name="Approval",
@@ -340,12 +330,10 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(fields=["-created_at"], name="deliveries_by_time"),
+            model_name="delivery", index=models.Index(fields=["-created_at"], name="deliveries_by_time")
         ),
         migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(fields=["ended_at"], name="deliveries_by_their_end"),
+            model_name="delivery", index=models.Index(fields=["ended_at"], name="deliveries_by_their_end")
         ),
         migrations.AddConstraint(
             model_name="delivery",

@@ -29,16 +29,7 @@ from changes.plan.element_states import (
     with_new,
     with_state,
 )
-from changes.plan.model import (
-    RUNS,
-    Element,
-    MoveKind,
-    Plan,
-    Step,
-    StepKind,
-    plan_from_json,
-    point_of_no_return,
-)
+from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, plan_from_json, point_of_no_return
 from changes.plan.rollback import moving
 
 STEPS_MAX = 60

@@ -3,16 +3,7 @@
 from dataclasses import replace
 
 from catalog.descriptor import FIRST_PLACEMENT, Descriptor
-from catalog.elements import (
-    Column,
-    ColumnId,
-    Constraint,
-    Index,
-    Kind,
-    Placement,
-    State,
-    TableId,
-)
+from catalog.elements import Column, ColumnId, Constraint, Index, Kind, Placement, State, TableId
 from catalog.object_names import object_name
 from catalog.text.sentence import Sentence
 from catalog.values.types import SqlType

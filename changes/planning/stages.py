@@ -13,16 +13,7 @@ from dataclasses import dataclass, field, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Constraint, Derivation, Kind, State, TableId
 from changes.plan.element_states import AnyElement, drain, partner_of, referring_to, with_new, with_state
-from changes.plan.model import (
-    Element,
-    Move,
-    MoveKind,
-    Plan,
-    Step,
-    StepKind,
-    Transition,
-    point_of_no_return,
-)
+from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, Transition, point_of_no_return
 from changes.plan.rollback import deletion_order
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
@@ -164,11 +155,7 @@ class _Steps:
             yield drain(here)
 
     def _version(
-        self,
-        before: Descriptor | None,
-        stage: int,
-        due: list[tuple[Element, State]],
-        edit: Edit | None,
+        self, before: Descriptor | None, stage: int, due: list[tuple[Element, State]], edit: Edit | None
     ) -> Descriptor:
         if before is None:
             table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)

@@ -6,10 +6,7 @@ from catalog.descriptor import Descriptor
 from catalog.text.sentence import Sentence
 from leases.node.vocabulary import Renewal
 
-RENEWALS: Mapping[Renewal, str] = {
-    Renewal.RENEWED: "{node}: renewed {what}",
-    Renewal.SKIPPED: "{node}: skipped {what}",
-}
+RENEWALS: Mapping[Renewal, str] = {Renewal.RENEWED: "{node}: renewed {what}", Renewal.SKIPPED: "{node}: skipped {what}"}
 
 
 def versioned(table: str, version: int) -> Sentence:

@@ -369,10 +369,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
         )
     if found.is_hidden:
         remarks.append(
-            Text(
-                "within the bounds you were shown it is safe; not within these: {bounds}",
-                {"bounds": found.bounds},
-            )
+            Text("within the bounds you were shown it is safe; not within these: {bounds}", {"bounds": found.bounds})
         )
     if found.verdict is Outcome.UNKNOWN:
         remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))

@@ -246,8 +246,7 @@ def _value(row: Cell) -> str:
 
 def _row(pair: Pair, pairs: Sequence[Pair]) -> Cell:
     value = next(
-        (one.value for one in pairs if one.sort == "value" and one.key == "a" and _place_of(one) == _place_of(pair)),
-        "",
+        (one.value for one in pairs if one.sort == "value" and one.key == "a" and _place_of(one) == _place_of(pair)), ""
     )
     values = {"row": pair.row, "column": COLUMN, "value": value}
     return Cell(

@@ -14,11 +14,7 @@ from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
 from storage.mutations import REMOVALS
 
-PAIRS = {
-    "index": Text("entry"),
-    "column": Text("value"),
-    "placement": Text("copy"),
-}
+PAIRS = {"index": Text("entry"), "column": Text("value"), "placement": Text("copy")}
 
 PUTS_NOTHING = Text("The fill reads row {rows}. In v{version}, {states}, so the fill puts nothing.")
 EMPTY = Text("The table is empty.")

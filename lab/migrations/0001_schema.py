@@ -84,9 +84,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "ordering": ("-made_at",),
-            },
+            options={"ordering": ("-made_at",)},
         ),
         migrations.CreateModel(
             name="Progress",
@@ -120,9 +118,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "verbose_name_plural": "progress",
-            },
+            options={"verbose_name_plural": "progress"},
         ),
         migrations.CreateModel(
             name="Attempt",
@@ -158,9 +154,7 @@ class Migration(migrations.Migration):
                 ("is_stopped", models.BooleanField(default=False)),
                 ("answer", models.JSONField(null=True)),
             ],
-            options={
-                "indexes": [models.Index(fields=["asked_at"], name="lab_question_asked_at")],
-            },
+            options={"indexes": [models.Index(fields=["asked_at"], name="lab_question_asked_at")]},
         ),
         migrations.CreateModel(
             name="Replay",
@@ -184,7 +178,7 @@ class Migration(migrations.Migration):
                         fields=("owner",),
                         name="lab_replay_is_one_of_a_person",
                     )
-                ],
+                ]
             },
         ),
         migrations.CreateModel(
@@ -240,8 +234,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=("member", "exercise", "task"), name="lab_progress_of_member"),
         ),
         migrations.AddConstraint(
-            model_name="vote",
-            constraint=models.UniqueConstraint(fields=("poll", "voter"), name="lab_vote_once"),
+            model_name="vote", constraint=models.UniqueConstraint(fields=("poll", "voter"), name="lab_vote_once")
         ),
         migrations.RunSQL((HERE / "lab_publish.sql").read_text(), "DROP ROUTINE lab_publish CASCADE"),
     ]

@@ -6,6 +6,4 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [("lab", "0002_pace")]
 
-    operations = [
-        migrations.AddField("replay", "times", models.JSONField(default=list)),
-    ]
+    operations = [migrations.AddField("replay", "times", models.JSONField(default=list))]

@@ -236,11 +236,4 @@ def _edition(value: str) -> Tile:
 
 
 def _plain(value: str, text: str) -> Tile:
-    return {
-        "value": value,
-        "text": text,
-        "about": "",
-        "states": [],
-        "isWork": False,
-        "version": value,
-    }
+    return {"value": value, "text": text, "about": "", "states": [], "isWork": False, "version": value}

@@ -78,10 +78,7 @@ ALL = (
     ),
     Feat("full-ladder", Text("create an index on a sandbox of yours with rows, then audit it: every clause holds")),
     Feat("filled", Text("insert rows first, then create the index: its fill puts their entries; audit it")),
-    Feat(
-        "held-back",
-        Text("block a change of your sandbox for ten seconds: leave a transaction open on a node"),
-    ),
+    Feat("held-back", Text("block a change of your sandbox for ten seconds: leave a transaction open on a node")),
     Feat("rolled-back", Text("create a unique index on your sandbox with duplicates: it fails, and is rolled back")),
     Feat(
         "killed",

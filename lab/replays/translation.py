@@ -70,8 +70,5 @@ def on_sandbox(table: Descriptor, sandbox: Descriptor, version: int) -> Descript
     indexes = tuple(replace(one, name=f"{one.name}_{sandbox.table_id}") for one in table.indexes)
     following = IndexId(max((one.id for one in indexes), default=0) + 1)
     return replace(
-        sandbox,
-        version=sandbox.version + version,
-        indexes=indexes,
-        next_index_id=max(following, sandbox.next_index_id),
+        sandbox, version=sandbox.version + version, indexes=indexes, next_index_id=max(following, sandbox.next_index_id)
     )

@@ -14,11 +14,7 @@ from lab.sessions.setups import setup_named
 from lab.sessions.shown import SessionView
 from lab.sessions.world import session as world_session
 
-MACHINES: Mapping[str, Show] = {
-    MODEL: model_session.show,
-    WORLD: world_session.show,
-    HANDBOOKS: handbooks.show,
-}
+MACHINES: Mapping[str, Show] = {MODEL: model_session.show, WORLD: world_session.show, HANDBOOKS: handbooks.show}
 
 
 def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> SessionView:

@@ -19,11 +19,7 @@ COORDINATION_SHARE = 0.08
 COLUMNS_MAX = 5
 """A table that has so many gets no more."""
 
-CASTS = {
-    SqlType.INTEGER: ("bigint", "text"),
-    SqlType.BIGINT: ("int", "text"),
-    SqlType.TEXT: ("int",),
-}
+CASTS = {SqlType.INTEGER: ("bigint", "text"), SqlType.BIGINT: ("int", "text"), SqlType.TEXT: ("int",)}
 
 
 def family(rng: Random) -> tuple[float, ...]:

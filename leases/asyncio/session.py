@@ -25,13 +25,7 @@ class Unreachable(Exception):
 
 
 class Session:
-    def __init__(
-        self,
-        dsn: str,
-        *,
-        name: str,
-        request_s_max: float,
-    ) -> None:
+    def __init__(self, dsn: str, *, name: str, request_s_max: float) -> None:
         self._dsn, self._name, self._request_s_max = dsn, name, request_s_max
         self._in_use = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Row] | None = None

@@ -10,9 +10,7 @@ HERE = Path(__file__).parent
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("catalog", "0001_schema"),
-    ]
+    dependencies = [("catalog", "0001_schema")]
 
     operations = [
         migrations.CreateModel(
@@ -105,9 +103,7 @@ class Migration(migrations.Migration):
                 ("ended_at", models.DateTimeField()),
                 ("expires_at", models.DateTimeField()),
             ],
-            options={
-                "indexes": [models.Index(fields=["table_id", "ended_at"], name="past_leases_of_a_table")],
-            },
+            options={"indexes": [models.Index(fields=["table_id", "ended_at"], name="past_leases_of_a_table")]},
         ),
         migrations.CreateModel(
             name="WithheldNews",
@@ -118,7 +114,7 @@ class Migration(migrations.Migration):
                 ("until", models.DateTimeField()),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("table_id", "node"), name="leases_news_withheld_once")],
+                "constraints": [models.UniqueConstraint(fields=("table_id", "node"), name="leases_news_withheld_once")]
             },
         ),
         migrations.RunSQL(

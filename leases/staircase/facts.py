@@ -149,11 +149,7 @@ class Facts:
         if start <= self.start:
             return self
         walks = tuple(
-            replace(
-                walk,
-                versions=walk.versions_since(start),
-                uses=tuple(use for use in walk.uses if use.lasts(start)),
-            )
+            replace(walk, versions=walk.versions_since(start), uses=tuple(use for use in walk.uses if use.lasts(start)))
             for walk in self.walks
         )
         return replace(

@@ -16,14 +16,7 @@ from storage import encoding, page_sizes, pairs
 from storage.buckets import storage_of
 from storage.page_sizes import ANY_LENGTH, Pages, longest_of, runs
 from storage.pairs import Pair, StoredRow, row_bucket, rows_of
-from storage.statements import (
-    PAGE_PAIRS,
-    bounded_get_sql,
-    bounded_scan_sql,
-    bounds,
-    get_sql,
-    remember_whole_sql,
-)
+from storage.statements import PAGE_PAIRS, bounded_get_sql, bounded_scan_sql, bounds, get_sql, remember_whole_sql
 
 SCANNED_PAIRS = PAGE_PAIRS // 4
 """Pairs of a page that become Python objects."""

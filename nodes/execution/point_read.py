@@ -15,17 +15,7 @@ from catalog.elements import EXISTS, Column
 from catalog.values.packed import LEFT_OUT
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, INT2, INT4, INT8, TEXT, VARCHAR, Type
-from expressions.typed import (
-    Call,
-    ColumnRef,
-    Context,
-    Expr,
-    Literal,
-    Parameter,
-    PyValue,
-    evaluate,
-    is_simple,
-)
+from expressions.typed import Call, ColumnRef, Context, Expr, Literal, Parameter, PyValue, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import arrays_of

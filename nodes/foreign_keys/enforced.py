@@ -62,10 +62,7 @@ def enforced_by(plan: Plan) -> ForeignKeys:
 
 
 def _enforced(descriptor: Descriptor) -> ForeignKeys:
-    return ForeignKeys(
-        references.enforced(descriptor.foreign_keys),
-        references.enforced(descriptor.referenced_by),
-    )
+    return ForeignKeys(references.enforced(descriptor.foreign_keys), references.enforced(descriptor.referenced_by))
 
 
 def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, object]) -> tuple[Constraint, ...]:

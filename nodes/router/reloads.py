@@ -212,11 +212,7 @@ def _served(state: Reloads, effects: list[Effect]) -> Reloads:
 
 
 def _ended(
-    state: Reloads,
-    waiters: Collection[Waiter],
-    outcome: Outcome,
-    effects: list[Effect],
-    cause: str = "",
+    state: Reloads, waiters: Collection[Waiter], outcome: Outcome, effects: list[Effect], cause: str = ""
 ) -> Reloads:
     if not waiters:
         return state

@@ -35,12 +35,7 @@ IN_PLACE = "Query in PostgreSQL"
 
 
 def explain(
-    env: Environment,
-    portal: Portal,
-    named: NamedRelations,
-    context: Context,
-    facts: Facts,
-    plan: Plan | None,
+    env: Environment, portal: Portal, named: NamedRelations, context: Context, facts: Facts, plan: Plan | None
 ) -> Result:
     """The plan as lines of text, that of a statement that writes; nothing is run."""
     parameters = Parameters([parameter_type(oid) for oid in portal.oids])

@@ -11,12 +11,7 @@ from catalog.descriptor import Descriptor
 from catalog.view_definition import ViewDefinition
 from expressions import grammar
 from expressions.dates.zones import TimeStyle, time_style
-from expressions.errors import (
-    STATEMENT_TOO_COMPLEX,
-    UNDEFINED_TABLE,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_TABLE, SqlError, unsupported
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_queries.asks import Asks, asked_of
 from nodes.catalog_views import relations

@@ -25,13 +25,7 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import (
-    FEATURE_NOT_SUPPORTED,
-    PROGRAM_LIMIT,
-    UNDEFINED_COLUMN,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import FEATURE_NOT_SUPPORTED, PROGRAM_LIMIT, UNDEFINED_COLUMN, SqlError, unsupported
 from expressions.literals import reading, respelled
 from expressions.sqltypes import INT4, INT8, PARAMETER_OIDS, TEXT, UNKNOWN, VARCHAR
 from expressions.typed import Call, ColumnRef, Expr, modifier_of, modifier_of_all, walk

@@ -399,10 +399,7 @@ class StoreConnection:
         return expected
 
     def _send_users(
-        self,
-        command: UsersCommand,
-        pending: dict[Hashable, bytes],
-        expected: deque[tuple[Hashable, bytes] | None],
+        self, command: UsersCommand, pending: dict[Hashable, bytes], expected: deque[tuple[Hashable, bytes] | None]
     ) -> None:
         """Send a text: one that comes once is parsed and done in one message, and forgotten with the next one."""
         values, formats = command.params or None, list(command.formats) or None

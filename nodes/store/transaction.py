@@ -147,12 +147,7 @@ class Transaction:
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
     def run(
-        self,
-        commands: Sequence[Command],
-        *,
-        commit: bool = False,
-        returns_xid: bool = False,
-        only: int | None = None,
+        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False, only: int | None = None
     ) -> "Coroutine[Any, Any, list[pq.abc.PGresult]]":
         """Runs one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
@@ -191,12 +186,7 @@ class Transaction:
             await relay.drop()
 
     async def _run(
-        self,
-        commands: Sequence[Command],
-        *,
-        commit: bool = False,
-        returns_xid: bool = False,
-        only: int | None = None,
+        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False, only: int | None = None
     ) -> "list[pq.abc.PGresult]":
         self._refuse_ended()
         is_whole = commit and self.connection is None and len(self.pins) == 1

@@ -6,18 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from catalog.elements import State
-from lab.sessions.shown import (
-    Cluster,
-    Difference,
-    Element,
-    Lease,
-    Node,
-    Pair,
-    PlanStep,
-    Text,
-    Transaction,
-    Version,
-)
+from lab.sessions.shown import Cluster, Difference, Element, Lease, Node, Pair, PlanStep, Text, Transaction, Version
 from rollouts.file import Release
 from rollouts.narration import OF_DEPLOYS, Narrator, shown
 from rollouts.statements.effects import Insert, Query, Update

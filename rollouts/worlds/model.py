@@ -23,16 +23,7 @@ from rollouts.file import (
     TriggerDeploy,
 )
 from rollouts.statements.definitions import definition_of, tables_named
-from rollouts.statements.effects import (
-    Delete,
-    Effect,
-    Insert,
-    Query,
-    Statement,
-    check_names,
-    execute,
-    tables_of,
-)
+from rollouts.statements.effects import Delete, Effect, Insert, Query, Statement, check_names, execute, tables_of
 from rollouts.statements.errors import NotModelled, Refused
 from rollouts.statements.tables import Contents, Lock, Schema, Write, applied
 from rollouts.statements.values import INTEGERS, Value

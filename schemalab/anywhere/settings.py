@@ -48,7 +48,7 @@ TEMPLATES = [
                 "schemalab.anywhere.context.anywhere",
             ],
         },
-    },
+    }
 ]
 
 # As on a cluster, but for the frame: the shell page shows the site in one of its own.
@@ -63,7 +63,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [SELF],
         "form-action": [SELF],
         "frame-ancestors": [SELF],
-    },
+    }
 }
 
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}

@@ -17,5 +17,5 @@ class Migration(migrations.Migration):
                 ("last_at", models.DateTimeField(db_index=True)),
                 ("is_known", models.BooleanField(default=False)),
             ],
-        ),
+        )
     ]

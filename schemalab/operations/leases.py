@@ -98,11 +98,7 @@ def _ask(
         )
     else:
         sessions = selectors.sessions_using(lease.table_id, lease.version, node=lease.node)
-        context |= {
-            "shown": shown,
-            "sessions": len(sessions),
-            "unreported": max(0, len(sessions) - len(lease.holders)),
-        }
+        context |= {"shown": shown, "sessions": len(sessions), "unreported": max(0, len(sessions) - len(lease.holders))}
         if act == "release" and refusal is None and sessions:
             context["refusal"] = _("Transactions run under it: it can be revoked, not released.")
     status = 409 if context["refusal"] else 422 if is_mistyped else 200

@@ -254,8 +254,7 @@ def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, 
     """Waits for the throttle, or rests for traffic, after `rows` rows took `seconds`. Raises `RunClosed`. A long wait
     listens, since throttle and traffic may change."""
     rest(
-        lambda: _pause_s(run_token, control, rows=rows, seconds=seconds),
-        lambda: listen(connection, run_token, control),
+        lambda: _pause_s(run_token, control, rows=rows, seconds=seconds), lambda: listen(connection, run_token, control)
     )
 
 

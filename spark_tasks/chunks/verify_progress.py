@@ -36,10 +36,7 @@ class Marks:
         if seconds < REST_AFTER_S:
             return
         self.at(key_range, rows)
-        rest(
-            lambda: rest_s(seconds=seconds, works=self.works, rows_per_s_max=None),
-            lambda: self.at(key_range, rows),
-        )
+        rest(lambda: rest_s(seconds=seconds, works=self.works, rows_per_s_max=None), lambda: self.at(key_range, rows))
         self.since = time.perf_counter()
 
     def at(self, key_range: KeyRange, rows: int) -> None:

@@ -61,9 +61,7 @@ class Migration(migrations.Migration):
                 ("snapshot_s", models.FloatField(default=0)),
                 ("heartbeat_at", models.DateTimeField(null=True)),
             ],
-            options={
-                "abstract": False,
-            },
+            options={"abstract": False},
         ),
         migrations.CreateModel(
             name="LoadJob",
@@ -119,9 +117,7 @@ class Migration(migrations.Migration):
                 ("duplicates", models.JSONField(default=list)),
                 ("heartbeat_at", models.DateTimeField(null=True)),
             ],
-            options={
-                "abstract": False,
-            },
+            options={"abstract": False},
         ),
         migrations.CreateModel(
             name="ReorgRun",
@@ -184,10 +180,7 @@ class Migration(migrations.Migration):
                 ("is_closed", models.BooleanField(default=False, verbose_name="closed")),
                 ("violations", models.JSONField(default=list, verbose_name="violations")),
             ],
-            options={
-                "verbose_name": "reorganisation",
-                "verbose_name_plural": "reorganisations",
-            },
+            options={"verbose_name": "reorganisation", "verbose_name_plural": "reorganisations"},
         ),
         migrations.CreateModel(
             name="ReorgRange",
@@ -214,9 +207,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "ordering": ["number"],
-            },
+            options={"ordering": ["number"]},
         ),
         migrations.CreateModel(
             name="LoadMark",

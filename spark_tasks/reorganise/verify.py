@@ -16,14 +16,7 @@ from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
-from spark_tasks.jobs.run_ranges import (
-    prepare,
-    ranges_left,
-    ranges_of_run,
-    ranges_over,
-    require_all_done,
-    size_at_once,
-)
+from spark_tasks.jobs.run_ranges import prepare, ranges_left, ranges_of_run, ranges_over, require_all_done, size_at_once
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
 from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise.repair import Repair

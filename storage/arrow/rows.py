@@ -170,12 +170,7 @@ def _evaluated(
 
 
 def _answered(
-    descriptor: Descriptor,
-    rows: StoredRows,
-    expression: str,
-    returns: SqlType,
-    encoded: Sequence[pa.Array],
-    count: int,
+    descriptor: Descriptor, rows: StoredRows, expression: str, returns: SqlType, encoded: Sequence[pa.Array], count: int
 ) -> Iterator[PyValue | SqlError]:
     """PostgreSQL's answer for each row; equal rows are asked for once."""
     ask = rows.ask

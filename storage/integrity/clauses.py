@@ -224,13 +224,7 @@ class _Table:
         return None if None in wrong else wrong[0]
 
     def _stale_entry(
-        self,
-        number: int,
-        placement: Placement,
-        index: Index,
-        name: PairName,
-        row: StoredRow,
-        words: Callable[[], str],
+        self, number: int, placement: Placement, index: Index, name: PairName, row: StoredRow, words: Callable[[], str]
     ) -> tuple[str, str] | None:
         if index_values(self.descriptor, index, row) != name.values:
             why = "index {index} has an entry for {row} with values the row no longer has"

@@ -94,20 +94,13 @@ def _numeric(value: str) -> str:
         shifted = call("translate", digits, DIGITS, alphabet)
         even = f"{shifted} || CASE WHEN {is_odd} THEN '{zero}' ELSE '' END"
         return live(
-            constant(bytes((kind,))),
-            part(call("int4send", power), 2),
-            call("decode", even, "'hex'"),
-            constant(end),
+            constant(bytes((kind,))), part(call("int4send", power), 2), call("decode", even, "'hex'"), constant(end)
         )
 
     positive = magnitude(numerics.POSITIVE, f"{exponent} + {EXPONENT_BEGIN}", SHIFTED, "1", b"\x00")
     negative = magnitude(numerics.NEGATIVE, f"{EXPONENT_BEGIN - 1} - ({exponent})", INVERTED, "e", b"\xff")
     zero = live(constant(bytes((numerics.NONE,))))
-    words = {
-        "NaN": numerics.NOT_A_NUMBER,
-        "Infinity": numerics.PLUS_INFINITY,
-        "-Infinity": numerics.MINUS_INFINITY,
-    }
+    words = {"NaN": numerics.NOT_A_NUMBER, "Infinity": numerics.PLUS_INFINITY, "-Infinity": numerics.MINUS_INFINITY}
     special = " ".join(
         f"WHEN {value} = '{word}'::pg_catalog.numeric THEN {live(constant(bytes((kind,))))}"
         for word, kind in words.items()

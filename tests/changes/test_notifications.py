@@ -422,13 +422,7 @@ def test_deliveries_that_ended_long_ago_are_dropped(hook: Destination, receiver:
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"address": "ftp://x"},
-        {"kind": "email", "address": "nobody"},
-        {"secret": ""},
-        {"wait_s": 0},
-    ],
+    "fields", [{"address": "ftp://x"}, {"kind": "email", "address": "nobody"}, {"secret": ""}, {"wait_s": 0}]
 )
 def test_the_database_refuses_a_destination_that_is_none(hook: Destination, fields: dict[str, Any]) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -152,11 +152,7 @@ def test_the_usual_plans_are_proved_before_anybody_asks(worker: None, monkeypatc
     assert {proof.answer["verdict"] for proof in Proof.objects.all()} == {"proved"}
     monkeypatch.setattr("lab.tasks.prove_parts", lambda *_, **__: pytest.fail("it was explored again"))
     made(USERS)
-    for statement in (
-        "CREATE TABLE t (a text PRIMARY KEY)",
-        "CREATE INDEX u ON users (age DESC)",
-        "DROP TABLE users",
-    ):
+    for statement in ("CREATE TABLE t (a text PRIMARY KEY)", "CREATE INDEX u ON users (age DESC)", "DROP TABLE users"):
         assert run(statement, "--prove")[0] == 0
 
 

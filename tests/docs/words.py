@@ -80,12 +80,7 @@ OBJECTS = (
 )
 
 RETIRED = (
-    Retired(
-        "house (queue, process)",
-        "maintenance; supervisor",
-        names=r"\bhouse\b",
-        text=r"\bhouse\b",
-    ),
+    Retired("house (queue, process)", "maintenance; supervisor", names=r"\bhouse\b", text=r"\bhouse\b"),
     Retired(
         "turn, past the turn",
         "point of no return",
@@ -186,12 +181,7 @@ RETIRED = (
         text=r"\bclaims?\b",
         under=("nodes/execution/", "nodes/foreign_keys/"),
     ),
-    Retired(
-        "bonds",
-        "foreign keys",
-        names=r"\bbonds?\b",
-        text=r"\bbonds?\b",
-    ),
+    Retired("bonds", "foreign keys", names=r"\bbonds?\b", text=r"\bbonds?\b"),
     Retired(
         "flight",
         "pipeline batch; acquisition (of a lease)",
@@ -212,12 +202,7 @@ RETIRED = (
         under=("spark_tasks/",),
         allowed=(Allowed(r"\border by\b|\bin order\b", "sorting"),),
     ),
-    Retired(
-        "heart",
-        "heartbeat",
-        names=r"\bhearts?\b",
-        text=r"\bhearts?\b",
-    ),
+    Retired("heart", "heartbeat", names=r"\bhearts?\b", text=r"\bhearts?\b"),
     Retired(
         "goes, come and go, is gone (of an object)",
         "is dropped, is removed, ends",
@@ -228,11 +213,7 @@ RETIRED = (
         r"|" + OBJECTS + r" (that )?(is|are|was|were|has|have) gone\b|\} is gone\b|\bcomes? and go(es)?\b",
         under=("changes/", "catalog/", "storage/", "spark_tasks/", "docs/", "templates/", "README.md"),
     ),
-    Retired(
-        "there already",
-        "existing, already exists",
-        text=r"\bthere already\b",
-    ),
+    Retired("there already", "existing, already exists", text=r"\bthere already\b"),
     Retired(
         '"what rests on it"',
         "dependents; depends on",
@@ -240,12 +221,7 @@ RETIRED = (
         text=r"\b(rests?|rested|resting) on\b",
         allowed=(Allowed(r"\b[Ss]afety rests on\b", "ordinary English"),),
     ),
-    Retired(
-        '"what it owes", "owed"',
-        "required",
-        names=r"\b(owes?|owed|owing)\b",
-        text=r"\b(owes?|owed|owing)\b",
-    ),
+    Retired('"what it owes", "owed"', "required", names=r"\b(owes?|owed|owing)\b", text=r"\b(owes?|owed|owing)\b"),
     Retired(
         "a docstring that begins with What, Who, Whose, Whether, Which or How",
         "a verb or a noun first",

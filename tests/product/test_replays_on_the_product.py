@@ -17,12 +17,7 @@ def replayed(cluster: RunningCluster, session: Session) -> dict[str, object]:
     return {key: outcome[key] for key in ("result", "agree", "ends", "cluster")}
 
 
-AS_THE_MODEL = {
-    "result": "compared",
-    "agree": True,
-    "ends": {"model": "public", "cluster": "public"},
-    "cluster": [],
-}
+AS_THE_MODEL = {"result": "compared", "agree": True, "ends": {"model": "public", "cluster": "public"}, "cluster": []}
 
 
 @pytest.mark.soak

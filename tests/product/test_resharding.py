@@ -32,10 +32,7 @@ def parcels(cluster: RunningCluster) -> Iterator[str]:
 
 
 def test_a_table_is_spread_another_way_and_back_beside_traffic(cluster: RunningCluster, parcels: str) -> None:
-    with (
-        traffic_beside(cluster, parcels, ROWS),
-        psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node,
-    ):
+    with traffic_beside(cluster, parcels, ROWS), psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node:
         assert cluster.manage("storages", "add").stdout.startswith("storage_3 was added")
         for options in (
             "sharding_key = 'dest'",

@@ -14,7 +14,7 @@ PAGE = (DESCRIBED / "README.md").read_text(encoding="utf-8")
 FOUND: dict[str, list[tuple[str, str, int, str]]] = {
     "enum-to-table": [],
     "float-to-decimal": [
-        ("invented", "rate", 3, "release float: show gives rate = 0.00000001, a value that no user wrote"),
+        ("invented", "rate", 3, "release float: show gives rate = 0.00000001, a value that no user wrote")
     ],
     "move-column": [
         ("lost", "plan", 10, "release 3 reads new: show gives plan = gold; written last: free"),
@@ -22,12 +22,7 @@ FOUND: dict[str, list[tuple[str, str, int, str]]] = {
         ("lost", "plan", 14, "release 5 new only: show gives plan = gold; written last: free"),
     ],
     "nullable-foreign-key": [
-        (
-            "refused",
-            "23502",
-            8,
-            'release without owner: create is refused with 23502: null value in column "owner_id"',
-        ),
+        ("refused", "23502", 8, 'release without owner: create is refused with 23502: null value in column "owner_id"'),
         ("lost", "row", 8, "release without owner: show finds no row; written last: note = x"),
         (
             "fails",
@@ -67,12 +62,7 @@ FOUND: dict[str, list[tuple[str, str, int, str]]] = {
             3,
             "release checks in the form: create is refused with 23505: duplicate key value violates unique constraint",
         ),
-        (
-            "fails",
-            "23505",
-            3,
-            "deploy 1 fails with 23505: duplicate key value violates unique constraint",
-        ),
+        ("fails", "23505", 3, "deploy 1 fails with 23505: duplicate key value violates unique constraint"),
     ],
     "uuid-keys": [
         (

@@ -47,10 +47,7 @@ def red(answer: Answer) -> set[tuple[str, str, str, str]]:
 @pytest.mark.parametrize("name", some_of(TRIED, 3))
 def test_no_finding_becomes_grey_by_a_fault_of_the_application(name: str) -> None:
     text = text_of(name, NAIVE)
-    plain, faulty = (
-        answer_of(rollout_of(text)),
-        answer_of(rollout_from(with_a_read_and_a_save(text))),
-    )
+    plain, faulty = (answer_of(rollout_of(text)), answer_of(rollout_from(with_a_read_and_a_save(text))))
     assert faulty.verdict == BROKEN
     assert red(plain) <= red(faulty)
 

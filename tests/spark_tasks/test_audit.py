@@ -96,14 +96,10 @@ DAMAGE = [
         marks=pytest.mark.soak,
     ),
     pytest.param(
-        lambda s: put(s, entry(s, 4, "name 1") + b"\x00", b""),
-        ["C3: key"],
-        id="an entry whose key cannot be read",
+        lambda s: put(s, entry(s, 4, "name 1") + b"\x00", b""), ["C3: key"], id="an entry whose key cannot be read"
     ),
     pytest.param(
-        lambda s: put(s, entry(s, 4, "gone")[:9], None),
-        ["C3: key"],
-        id="a tombstone whose key cannot be read",
+        lambda s: put(s, entry(s, 4, "gone")[:9], None), ["C3: key"], id="a tombstone whose key cannot be read"
     ),
     pytest.param(
         lambda s: put(s, pair_of(s, 99, NAME)[:-2] + b"\x00" + pair_of(s, 99, NAME)[-2:], b"\x01x\x00"),
@@ -155,10 +151,7 @@ def _of_index_9(entry: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "key",
-    [
-        pytest.param(lambda key: key, id="entries that dangle"),
-        pytest.param(_of_index_9, id="entries of no index"),
-    ],
+    [pytest.param(lambda key: key, id="entries that dangle"), pytest.param(_of_index_9, id="entries of no index")],
 )
 def test_all_violations_are_counted_and_the_first_are_named(indexed: Stage, key: Callable[[bytes], bytes]) -> None:
     for number in range(100, 112):

@@ -23,9 +23,7 @@ def test_elements_are_sorted_by_where_their_pairs_lie() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [
-        pytest.param("view", "there is no kind of element 'view'; there are: table, optional column", id="unknown"),
-    ],
+    [pytest.param("view", "there is no kind of element 'view'; there are: table, optional column", id="unknown")],
 )
 def test_what_no_run_can_work_on_is_refused_by_name(kind: str, words: str) -> None:
     with pytest.raises(NotReorganised, match=words):

@@ -111,9 +111,7 @@ def test_a_time_of_a_file_goes_to_the_end_of_the_day(micros: int | None, stored:
 # --- times of a precision
 
 MOMENTS = tuple(SqlType(name) for name in ("timestamp", "timestamptz", "time"))
-WRITTEN = {
-    SqlType.TIME: ("00:00:00", "10:00:00.4", "10:00:00.499999", "10:00:00.5", "23:59:59.500001", "24:00:00"),
-}
+WRITTEN = {SqlType.TIME: ("00:00:00", "10:00:00.4", "10:00:00.499999", "10:00:00.5", "23:59:59.500001", "24:00:00")}
 WRITTEN |= dict.fromkeys(
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
     (

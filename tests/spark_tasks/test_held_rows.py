@@ -32,10 +32,7 @@ def test_a_worker_frozen_while_it_stores_ranges_is_ended(stage: Stage, runs: Run
 def test_sessions_that_do_not_hold_the_row_are_left_alone(stage: Stage, runs: Runs) -> None:
     to_filling(stage)
     run_id, other_id = runs.start("fill"), runs.start("purge")
-    with (
-        psycopg.connect(database_dsn()) as bystander,
-        psycopg.connect(database_dsn()) as holder,
-    ):
+    with psycopg.connect(database_dsn()) as bystander, psycopg.connect(database_dsn()) as holder:
         bystander.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", (other_id,))
         holder.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR SHARE", (run_id,))
         close_run(run_id)

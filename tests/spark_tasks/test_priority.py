@@ -12,10 +12,7 @@ from tests.storage.stage import Stage
 
 
 def test_a_session_that_reads_has_a_lower_priority_and_no_other_one_has(stage: Stage) -> None:
-    with (
-        psycopg.connect(stage.dsn, autocommit=True) as reader,
-        psycopg.connect(stage.dsn, autocommit=True) as writer,
-    ):
+    with psycopg.connect(stage.dsn, autocommit=True) as reader, psycopg.connect(stage.dsn, autocommit=True) as writer:
         before = [os.getpriority(os.PRIO_PROCESS, one.info.backend_pid) for one in (reader, writer)]
         priority.lower_server(reader)
         assert reader.execute("SELECT 1").fetchone() == (1,)

@@ -19,16 +19,7 @@ from storage.mutations import delete_row, insert_row
 from storage.pairs import column_key, index_entry, prefix
 from tests.references import BY_CITY, CITY, TRIP_CITY, TRIP_ID
 from tests.spark_tasks.runs import Runs, violation_of
-from tests.spark_tasks.two_tables import (
-    BOSS,
-    Refused,
-    TwoTables,
-    bossed,
-    member,
-    overwrite,
-    remove,
-    text,
-)
+from tests.spark_tasks.two_tables import BOSS, Refused, TwoTables, bossed, member, overwrite, remove, text
 from tests.storage.stage import Stage
 
 

@@ -138,8 +138,7 @@ def test_the_page_quotes_the_specification_and_the_product() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "lines"),
-    [("OnlineIndex", 400), ("UniqueIndex", 150), ("RequiredColumn", 150), ("Liveness", 150)],
+    ("module", "lines"), [("OnlineIndex", 400), ("UniqueIndex", 150), ("RequiredColumn", 150), ("Liveness", 150)]
 )
 def test_a_module_is_read_in_an_evening(module: str, lines: int) -> None:
     text = (SPECS / f"{module}.tla").read_text().splitlines()

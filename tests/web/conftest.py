@@ -94,10 +94,7 @@ def flights(db: None) -> Table:
         table_id=TableId(_taken()),
         name="flights",
         version=1,
-        columns=(
-            Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True),
-            Column(ColumnId(2), "dest", SqlType.TEXT),
-        ),
+        columns=(Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True), Column(ColumnId(2), "dest", SqlType.TEXT)),
         primary_key=(ColumnId(1),),
         next_column_id=ColumnId(3),
     )

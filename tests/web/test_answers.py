@@ -14,16 +14,7 @@ from lab.exercises.chapter import Explain, Predict, Reach, Screen, Survive
 from lab.exercises.grading import right_answer
 from lab.exercises.shelf import Book
 from lab.models import Progress
-from tests.web.test_chapters import (
-    OF_EACH_SORT,
-    TASKS,
-    answered,
-    browser,
-    fields,
-    named,
-    no_worker,
-    open_all_before,
-)
+from tests.web.test_chapters import OF_EACH_SORT, TASKS, answered, browser, fields, named, no_worker, open_all_before
 
 __all__ = ["browser", "no_worker"]
 

@@ -256,10 +256,7 @@ def test_draining_is_asked_of_the_node_and_named_in_the_story(
     assert olga.post("/processes/n2/undrain/").status_code == 302
     assert "n2 is not draining" in words(olga.get("/processes/n2/undrain/"))
     told = [sentence(one.kind, one.payload) for one in StoryEvent.objects.filter(stream="processes").order_by("seq")]
-    assert told == [
-        "olga drained node n2: it takes no new leases.",
-        "olga undrained node n2: it takes leases again.",
-    ]
+    assert told == ["olga drained node n2: it takes no new leases.", "olga undrained node n2: it takes leases again."]
     assert told[0] in words(olga.get("/processes/")), "the page of processes is operators' audit trail"
 
 
@@ -303,12 +300,7 @@ def test_a_supervisor_that_is_stopped_is_shown_as_such(client_of: ClientOf, supe
 
 @pytest.mark.parametrize(
     ("state", "commands"),
-    [
-        ("up", {"kill", "freeze", "drain"}),
-        ("frozen", {"kill", "thaw"}),
-        ("down", {"start"}),
-        ("starting", {"drain"}),
-    ],
+    [("up", {"kill", "freeze", "drain"}), ("frozen", {"kill", "thaw"}), ("down", {"start"}), ("starting", {"drain"})],
 )
 def test_each_row_offers_what_fits(
     client_of: ClientOf, supervisor: Supervisor, n2: Node, state: str, commands: set[str]

@@ -91,8 +91,7 @@ def named(undriven: None, names: list[str]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "names",
-    [pytest.param(NAMES, id="some"), pytest.param([*NAMES, *FURTHER_NAMES], id="all", marks=pytest.mark.soak)],
+    "names", [pytest.param(NAMES, id="some"), pytest.param([*NAMES, *FURTHER_NAMES], id="all", marks=pytest.mark.soak)]
 )
 def test_every_page_link_and_part_is_answered(named: dict[str, int], client_of: ClientOf, names: list[str]) -> None:
     client = client_of("olga")

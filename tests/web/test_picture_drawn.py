@@ -138,10 +138,7 @@ def test_a_version_that_no_node_uses_is_not_counted_as_none(opened: Opened, html
         parts["facts"] |= {"uses": [], "works": []}
         parts["now"] |= {"leases": [], "change": None}
         told = {name: json.dumps(part) for name, part in parts.items()}
-        page.evaluate(
-            "(detail) => document.dispatchEvent(new CustomEvent('schemalab:parts', { detail }))",
-            told,
-        )
+        page.evaluate("(detail) => document.dispatchEvent(new CustomEvent('schemalab:parts', { detail }))", told)
         assert "no version in use: the next statement uses v8" in texts(page, "[data-what=rack] text")
 
 

@@ -31,10 +31,7 @@ PARTS: Mapping[Kind, Part] = {
     Kind.INDEX: Part("OnlineIndex", ATOMIC, {clause: clause for clause in ("C3", "C4", "C5", "C7")}),
     Kind.UNIQUE_INDEX: Part("UniqueIndex", "Unique", {f"UniqueC{n}": f"C{n}" for n in (3, 4, 5, 6, 7)}),
     Kind.REQUIRED_COLUMN: Part(
-        "RequiredColumn",
-        "Column",
-        {"C1": "C1", "C2": "C2", "ColumnC7": "C7", "LostWrite": "lost write"},
-        symmetry="",
+        "RequiredColumn", "Column", {"C1": "C1", "C2": "C2", "ColumnC7": "C7", "LostWrite": "lost write"}, symmetry=""
     ),
 }
 OF_NODES = {"TwoVersions": "two versions", "ReadRight": "a wrong read"}

@@ -179,7 +179,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
             name=child,
             columns=own,
             rule=phrase,
-        ),
+        )
     ]
     same = {column: value for column in foreign_key.columns if (value := sketch.fresh.get(column)) is not None}
     if len(same) == len(foreign_key.columns):

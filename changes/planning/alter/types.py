@@ -54,11 +54,7 @@ def set_type(sketch: Sketch, action: SetType) -> None:
         return
     _refuse_type_change(sketch, column, action)
     twin = Column(
-        id=sketch.planned.next_column_id,
-        name="",
-        type=action.type,
-        state=State.DELETE_ONLY,
-        length=action.length,
+        id=sketch.planned.next_column_id, name="", type=action.type, state=State.DELETE_ONLY, length=action.length
     )
     twin = replace(twin, name=f"{column.name} (as {twin.type_name})")
     forth = cast_text(sketch.base, column, action.type)

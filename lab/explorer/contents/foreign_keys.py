@@ -31,16 +31,7 @@ from lab.explorer.contents.statements import (
 )
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
-from lab.explorer.plans.small_tables import (
-    CHILD,
-    IDS,
-    PARENT,
-    A,
-    element_labels,
-    encoded,
-    row_key_of,
-    tables_of,
-)
+from lab.explorer.plans.small_tables import CHILD, IDS, PARENT, A, element_labels, encoded, row_key_of, tables_of
 from storage.buckets import BUCKETS
 from storage.integrity.clauses import Referenced, check
 from storage.integrity.references import Change, Demand, place_of, why_unmet

@@ -33,15 +33,7 @@ def plan_with(model: Model, forward: tuple[Step, ...]) -> Plan:
         if not too_late:
             raise BadModel(f"{Broken.LATE_CANCEL.value} is for a plan that drops something")
         last = too_late[0]
-    return Plan(
-        first[CHILD].table_id,
-        first[CHILD].name,
-        moves,
-        first[CHILD],
-        forward,
-        last,
-        partners=first[PARENT:],
-    )
+    return Plan(first[CHILD].table_id, first[CHILD].name, moves, first[CHILD], forward, last, partners=first[PARENT:])
 
 
 def _takes_away(moves: Sequence[Move], step: Step) -> bool:

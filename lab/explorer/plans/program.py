@@ -43,11 +43,7 @@ class Do(Enum):
     END = "end"
 
 
-DOES = {
-    StepKind.FILL: (Do.CLEAR, Do.FILL),
-    StepKind.VERIFY: (Do.VERIFY,),
-    StepKind.PURGE: (Do.PURGE,),
-}
+DOES = {StepKind.FILL: (Do.CLEAR, Do.FILL), StepKind.VERIFY: (Do.VERIFY,), StepKind.PURGE: (Do.PURGE,)}
 
 UNCHANGED = -1
 """In a publish: this table gets no new version."""

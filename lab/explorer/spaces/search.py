@@ -57,11 +57,7 @@ class SearchResult(Generic[W]):
 
 
 def search(
-    space: Space[W],
-    *,
-    least: Callable[[W], W] | None = None,
-    budget: Budget = UNHURRIED,
-    watch: Watch | None = None,
+    space: Space[W], *, least: Callable[[W], W] | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
 ) -> SearchResult[W]:
     """`least` names the representative of a world."""
     began = time.monotonic()

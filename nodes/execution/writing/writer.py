@@ -26,12 +26,7 @@ from storage import encoding, pairs
 from storage.browser.lines import READ_BYTES_MAX
 from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
-from storage.statements import (
-    Statement,
-    get_starts_sql,
-    lookup,
-    statements_for,
-)
+from storage.statements import Statement, get_starts_sql, lookup, statements_for
 
 OPS_A_BATCH = 4000
 ONE_BATCH_OPS = 400

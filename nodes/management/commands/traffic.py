@@ -18,14 +18,7 @@ from nodes.models import TrafficRun
 from nodes.traffic import runs
 from nodes.traffic.book import WRITES_PERCENT, NotSuitable, Shape, shape_of
 from nodes.traffic.meter import Meter
-from nodes.traffic.running import (
-    END_AT_ONCE_S_MAX,
-    END_S_MAX,
-    Running,
-    address_of,
-    remain,
-    start_clients,
-)
+from nodes.traffic.running import END_AT_ONCE_S_MAX, END_S_MAX, Running, address_of, remain, start_clients
 
 log = logging.getLogger(__name__)
 

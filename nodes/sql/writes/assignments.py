@@ -20,13 +20,7 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
 from expressions.dates.zones import TimeStyle
-from expressions.errors import (
-    NOT_IN_PREREQUISITE_STATE,
-    PROGRAM_LIMIT,
-    UNDEFINED_COLUMN,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import NOT_IN_PREREQUISITE_STATE, PROGRAM_LIMIT, UNDEFINED_COLUMN, SqlError, unsupported
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, length_of_modifier, parameter_type

@@ -71,14 +71,7 @@ def test_options_say_how_rows_are_spread_and_a_key_that_does_not_say_where_gets_
 
 @pytest.mark.parametrize(
     ("value", "column"),
-    [
-        ('"At"', "At"),
-        ("At", "at"),
-        ("'At'", "at"),
-        ("'\"At\"'", "At"),
-        ("'É'", "É"),
-        ("'" + "é" * 40 + "'", "é" * 31),
-    ],
+    [('"At"', "At"), ("At", "at"), ("'At'", "at"), ("'\"At\"'", "At"), ("'É'", "É"), ("'" + "é" * 40 + "'", "é" * 31)],
 )
 def test_a_column_of_the_sharding_key_is_named_as_anywhere_in_sql(value: str, column: str) -> None:
     table = 'CREATE TABLE t (id int PRIMARY KEY, "At" text, at text, "É" text) WITH'

@@ -345,11 +345,7 @@ def test_x2_whoever_lost_one_table_has_lost_them_all(cluster, two: tuple[int, in
     schema_change_lease.acquire([airports], "other")
     with pytest.raises(schema_change_lease.LeaseLost, match=f"table {airports} was taken over from mine"):
         schema_change_lease.renew(mine)
-    with (
-        pytest.raises(schema_change_lease.LeaseLost),
-        cluster.admin.transaction(),
-        cluster.admin.cursor() as cur,
-    ):
+    with pytest.raises(schema_change_lease.LeaseLost), cluster.admin.transaction(), cluster.admin.cursor() as cur:
         schema_change_lease.check(cur, mine)
 
 

@@ -80,10 +80,7 @@ def test_a_point_of_several_runs_says_which_one_runs() -> None:
 
 
 def test_a_rollback_begins_with_the_end_of_the_run() -> None:
-    back = [
-        step(0, "close", 3),
-        step(1, "publish", 4, transition("write-only", "delete-only")),
-    ]
+    back = [step(0, "close", 3), step(1, "publish", 4, transition("write-only", "delete-only"))]
     assert [s["state"] or s["kind"] for s in points(back, 0)] == ["write-only", "close", "delete-only"]
 
 

@@ -179,10 +179,7 @@ def test_a_plan_from_leases_to_none_at_once_is_refused() -> None:
 def test_a_change_of_coordination_in_words() -> None:
     plan = PLANS["give up leases"]
     said = [describe(plan, step).partition(": ")[2] for step in plan.publishes]
-    assert said == [
-        "nodes are coordinated by leases and hashes",
-        "nodes are coordinated by hashes, without leases",
-    ]
+    assert said == ["nodes are coordinated by leases and hashes", "nodes are coordinated by hashes, without leases"]
     [back] = [step for step in rollback_steps(plan, 1) if step.kind is StepKind.PUBLISH]
     assert describe(plan, back).endswith(": nodes are coordinated by leases again")
     assert why_no_return(plan).startswith("nodes are coordinated by hashes, without leases since people@")

@@ -172,11 +172,7 @@ def test_the_two_sides_say_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("sql", "index"),
-    [
-        ("REFERENCES airports", PRIMARY),
-        ("REFERENCES airports (code)", PRIMARY),
-        ("REFERENCES airports (city)", 1),
-    ],
+    [("REFERENCES airports", PRIMARY), ("REFERENCES airports (code)", PRIMARY), ("REFERENCES airports (city)", 1)],
 )
 def test_what_the_values_are_unique_by(sql: str, index: int) -> None:
     plan = planned(f"ALTER TABLE trips ADD FOREIGN KEY (code) {sql}", unlinked())

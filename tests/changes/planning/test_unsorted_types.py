@@ -39,11 +39,7 @@ def test_a_new_table_is_refused(statement: str, sqlstate: str, message: str) -> 
         ("ALTER TABLE papers ADD UNIQUE (a)", "0A000", "an index over a, a integer[],"),
         ("ALTER TABLE papers ADD c text[] UNIQUE", "0A000", "an index over c, a text[],"),
         ("ALTER TABLE papers SET (sharding_key = a)", "42804", "does not spread rows by it"),
-        (
-            "ALTER TABLE papers ADD FOREIGN KEY (a) REFERENCES papers (id)",
-            "42804",
-            "integer[] and integer",
-        ),
+        ("ALTER TABLE papers ADD FOREIGN KEY (a) REFERENCES papers (id)", "42804", "integer[] and integer"),
         ("ALTER TABLE papers ALTER a TYPE bigint[]", "0A000", "from integer[] to bigint[]"),
         ("ALTER TABLE papers ALTER a TYPE int", "0A000", "from integer[] to integer"),
         ("ALTER TABLE papers ALTER n TYPE int[]", "0A000", "from integer to integer[]"),

@@ -27,9 +27,7 @@ def failed(minutes_ago: float) -> Work:
         pytest.param(Work(is_done=True, is_shown=True), Status.DONE, id="the solution was read after success"),
         pytest.param(Work(is_shown=True, is_wrong=True), Status.PREDICTED_WRONG, id="a wrong prediction is not done"),
         pytest.param(
-            Work(is_done=True, was_helped=True, is_wrong=True),
-            Status.DONE_AFTER_WRONG,
-            id="a first answer stays wrong",
+            Work(is_done=True, was_helped=True, is_wrong=True), Status.DONE_AFTER_WRONG, id="a first answer stays wrong"
         ),
         pytest.param(Work(is_shown=True), Status.WORKING, id="a wrong prediction after a hint"),
         pytest.param(replace(failed(8), is_shown=True), Status.WORKING, id="the solution was asked for"),

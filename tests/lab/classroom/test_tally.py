@@ -29,10 +29,7 @@ def test_every_choice_has_its_bar_in_the_order_of_the_task() -> None:
     ("task", "answers", "expected"),
     [
         pytest.param(
-            NUMBER,
-            [{"number": "07"}, {"number": 7}, {"number": "8"}],
-            [("7", 2, True), ("8", 1, False)],
-            id="07 is 7",
+            NUMBER, [{"number": "07"}, {"number": 7}, {"number": "8"}], [("7", 2, True), ("8", 1, False)], id="07 is 7"
         ),
         pytest.param(
             PAIRS,

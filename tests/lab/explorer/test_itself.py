@@ -73,10 +73,7 @@ def test_the_story_names_rows_as_values() -> None:
 
 @pytest.mark.parametrize(
     ("options", "why"),
-    [
-        ({"rows": 3}, "2 values and 3 rows: rows refer to rows"),
-        ({"check": True}, "moves alone: --kind self-reference"),
-    ],
+    [({"rows": 3}, "2 values and 3 rows: rows refer to rows"), ({"check": True}, "moves alone: --kind self-reference")],
 )
 def test_a_model_that_cannot_refer_to_itself(options: dict[str, int], why: str) -> None:
     with pytest.raises(BadModel, match=why):

@@ -199,10 +199,7 @@ def test_a_plan_of_several_elements_is_proved_part_by_part(name: str) -> None:
     ("name", "parts"),
     [
         ("a column, its index and its check", ["column age, index by_age", "column age, constraint limit"]),
-        (
-            "a column, a filled column, an index of another",
-            ["index by_name_too", "column age", "column level"],
-        ),
+        ("a column, a filled column, an index of another", ["index by_name_too", "column age", "column level"]),
     ],
 )
 def test_what_has_a_column_in_common_is_explored_together(name: str, parts: list[str]) -> None:

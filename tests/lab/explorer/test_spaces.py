@@ -46,20 +46,14 @@ SMALL = [
     ),
 ]
 LARGER = [
-    pytest.param(
-        foreign_key(rows=1, ranges=1, values=1, operations=1),
-        id="foreign key, all its versions",
-        marks=SOAK,
-    ),
+    pytest.param(foreign_key(rows=1, ranges=1, values=1, operations=1), id="foreign key, all its versions", marks=SOAK),
     pytest.param(
         foreign_key("public+public,write-only+write-only", rows=1, ranges=1, values=1, operations=2),
         id="foreign key, a row and its parent at once",
         marks=SOAK,
     ),
     pytest.param(
-        foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True),
-        id="foreign key, a key changes",
-        marks=SOAK,
+        foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True), id="foreign key, a key changes", marks=SOAK
     ),
     pytest.param(
         model("required column+foreign key", "--- d-- www PPP", rows=1, ranges=1, values=2, nodes=1, operations=1),

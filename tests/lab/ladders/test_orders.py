@@ -90,9 +90,7 @@ def test_tiles_are_what_a_planner_by_hand_writes_where_the_order_is_the_right_on
 def test_work_waits_for_a_drain_and_the_end_drains_and_purges() -> None:
     stops = [stop.do for stop in program_of(order("fill", "delete-only", "fill", "public").model).stops]
     begun = stops[: stops.index(Do.END)]
-    assert begun == [
-        *(Do.CLEAR, Do.FILL, Do.PUBLISH, Do.DRAIN, Do.CLEAR, Do.FILL, Do.PUBLISH, Do.DRAIN, Do.PURGE),
-    ]
+    assert begun == [*(Do.CLEAR, Do.FILL, Do.PUBLISH, Do.DRAIN, Do.CLEAR, Do.FILL, Do.PUBLISH, Do.DRAIN, Do.PURGE)]
 
 
 def test_the_version_that_a_fill_stands_on_is_filling() -> None:
@@ -107,13 +105,7 @@ def test_a_model_of_tiles_is_what_its_json_says() -> None:
     assert "tiles" not in Model(model.kind, model.stages).to_json()
 
 
-@pytest.mark.parametrize(
-    ("tiles", "road"),
-    [
-        (("fill", "public"), "absent,write-only"),
-        (("fill",) * 13, "absent"),
-    ],
-)
+@pytest.mark.parametrize(("tiles", "road"), [(("fill", "public"), "absent,write-only"), (("fill",) * 13, "absent")])
 def test_tiles_are_the_versions_of_the_model(tiles: tuple[str, ...], road: str) -> None:
     with pytest.raises(BadModel):
         Model(order("public").model.kind, stages(road), tiles=tiles)

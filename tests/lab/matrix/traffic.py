@@ -82,9 +82,7 @@ def meanwhile(lab: Lab, tables: Sequence[TableId], round_number: int) -> Iterato
             yield write(node, table, round_number + 3 * number + offset)
         if round_number % 3 == offset:
             yield Event(
-                f"n{1 + round_number % 2}: select {table.name}",
-                reads=f"n{1 + round_number % 2}",
-                table=table.name,
+                f"n{1 + round_number % 2}: select {table.name}", reads=f"n{1 + round_number % 2}", table=table.name
             )
 
 

@@ -593,9 +593,7 @@ IN_TESTS = (
     ),
 )
 
-UNSWITCHED = {
-    "L15": "data as of an older time is not kept: there is nothing to switch off",
-}
+UNSWITCHED = {"L15": "data as of an older time is not kept: there is nothing to switch off"}
 """Rules that nothing can be left out of, and why."""
 
 BEHIND = (

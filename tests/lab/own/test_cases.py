@@ -219,6 +219,4 @@ def test_without_the_bounded_version_a_node_meets_a_value_that_it_cannot_read() 
     (bounded,) = [one for one in case.omissions if one.id == "state-2"]
     assert str(bounded.what) == 'column "Odd Name" has the wider but bounded type'
     finding = found(case.session(["state-2"]))
-    assert [str(one.why) for one in finding.broken] == [
-        'row 1 has 40000 in "Odd Name", which the narrower type lacks',
-    ]
+    assert [str(one.why) for one in finding.broken] == ['row 1 has 40000 in "Odd Name", which the narrower type lacks']

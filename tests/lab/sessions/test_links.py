@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from lab.explorer.variants import all_variants
 from lab.sessions import session as sessions
 from lab.sessions.replay import show
-from lab.sessions.session import (
-    LINK_CHARACTERS_MAX,
-    STEPS_MAX,
-    BadLink,
-    BadSession,
-    Session,
-    decode,
-    encode,
-)
+from lab.sessions.session import LINK_CHARACTERS_MAX, STEPS_MAX, BadLink, BadSession, Session, decode, encode
 from tests.lab.sessions.plays import play
 from tests.rounds import drawn
 from tools.bench.stage import long_session

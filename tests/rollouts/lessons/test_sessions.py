@@ -67,10 +67,7 @@ def test_a_column_has_a_state_under_each_release() -> None:
     )
     assert found.refused is None, steps
     states = [{one.name: one.state for one in version.elements} for version in found.cluster.versions]
-    assert states == [
-        {"name": "public", "full_name": "absent"},
-        {"name": "public", "full_name": "write-only"},
-    ]
+    assert states == [{"name": "public", "full_name": "absent"}, {"name": "public", "full_name": "write-only"}]
 
 
 def test_the_ladder_of_a_column_and_its_mirror() -> None:

@@ -84,10 +84,7 @@ def test_the_entry_of_a_row_under_fill_leaves_a_tombstone() -> None:
         (("n1: begin", "n1: begin"), "n1 is in a transaction already"),
         (("n1: freeze", "n1: select t"), "n1 is frozen"),
         (("n1: cut off", "tick 40 s"), "n1 cannot renew its lease: the database does not answer it"),
-        (
-            ("n1: begin", "n1: select t", "publish t", "publish t"),
-            "v3 cannot be",
-        ),
+        (("n1: begin", "n1: select t", "publish t", "publish t"), "v3 cannot be"),
         (("nobody has thought of this",), "'nobody has thought of this' is no command"),
     ],
 )
