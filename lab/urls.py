@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from lab.pages import polls, replays, why_a_change_waits
-from lab.pages.admission import for_teachers, for_teachers_open_page
+from lab.pages.admission import for_teachers, for_teachers_open_page, while_the_course_exists
 from lab.pages.courses import classroom, joining, pacing
 
 urlpatterns = [
@@ -30,7 +30,7 @@ urlpatterns = [
         for_teachers(classroom.trace),
         name="course-trace",
     ),
-    path("lab/course/", joining.my_course, name="my-course"),
+    path("lab/course/", while_the_course_exists(joining.my_course), name="my-course"),
     path("lab/course/pace/", pacing.pace_here, name="pace-here"),
     path("lab/course/step-out/", joining.step_out, name="step-out"),
     path("lab/course/leave/", joining.leave, name="leave-course"),

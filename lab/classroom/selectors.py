@@ -45,6 +45,11 @@ def member_of(session: Mapping[str, Any]) -> Membership | None:
     return Membership.objects.select_related("course", "user").filter(pk=session[learner.MEMBER]).first()
 
 
+def has_lost_course(request: HttpRequest) -> bool:
+    """True if this browser works in a course that was deleted, or that removed its learner."""
+    return learner.MEMBER in request.session and member_here(request) is None
+
+
 def membership_in(course: Course, session: Mapping[str, Any], user: User | None) -> Membership | None:
     here = member_of(session)
     if here is not None and here.course_id == course.pk:

@@ -5,10 +5,11 @@ from django.urls import path
 from lab import views
 from lab.learning import views as chapters
 from lab.pages import explorer, exports, ladders, own, recorded, why_it_waits
+from lab.pages.admission import while_the_course_exists
 from lab.pages.courses import endings, handouts
 
 urlpatterns = [
-    path("lab/", views.lab, name="lab"),
+    path("lab/", while_the_course_exists(views.lab), name="lab"),
     path("lab/stage/", views.stage, name="stage"),
     path("lab/explorer/", explorer.explorer, name="lab-explorer"),
     path("lab/own/", own.own, name="own"),
@@ -27,12 +28,28 @@ urlpatterns = [
     path("lab/questions/saving/", views.saving, name="question-saving"),
     path("lab/questions/<int:pk>/", views.question, name="question"),
     path("lab/questions/<int:pk>/stop/", views.stop_question, name="question-stop"),
-    path("lab/chapters/<str:chapter_id>/", chapters.chapter, name="chapter"),
+    path("lab/chapters/<str:chapter_id>/", while_the_course_exists(chapters.chapter), name="chapter"),
     path("lab/chapters/<str:chapter_id>/handout/", handouts.handout, name="chapter-handout"),
-    path("lab/chapters/<str:chapter_id>/<str:screen_id>/", chapters.screen, name="chapter-screen"),
-    path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
+    path(
+        "lab/chapters/<str:chapter_id>/<str:screen_id>/",
+        while_the_course_exists(chapters.screen),
+        name="chapter-screen",
+    ),
+    path(
+        "lab/chapters/<str:chapter_id>/<str:screen_id>/answer/",
+        while_the_course_exists(chapters.answer),
+        name="chapter-answer",
+    ),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/reached/", chapters.reached_so_far, name="chapter-reached"),
-    path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),
-    path("lab/chapters/<str:chapter_id>/<str:screen_id>/solution/", chapters.solution, name="chapter-solution"),
+    path(
+        "lab/chapters/<str:chapter_id>/<str:screen_id>/hint/",
+        while_the_course_exists(chapters.hint),
+        name="chapter-hint",
+    ),
+    path(
+        "lab/chapters/<str:chapter_id>/<str:screen_id>/solution/",
+        while_the_course_exists(chapters.solution),
+        name="chapter-solution",
+    ),
     path("lab/done/", endings.course_done, name="course-done"),
 ]

@@ -313,6 +313,42 @@ def test_a_deleted_course_leaves_nothing_and_nobody_elses_goes_with_it(
     assert selectors.member_of(lea.session) is None
 
 
+@pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "deleted"])
+@pytest.mark.parametrize("at", [PREDICT, REACH])
+def test_a_learner_at_work_reads_that_the_course_is_gone(
+    ines: Client, chapter: Chapter, is_removed: bool, at: str
+) -> None:
+    course = make(ines)
+    bo = join(course, "Bo")
+    answer(bo, chapter, PREDICT, RIGHT)
+    if is_removed:
+        services.remove_member(course, member(bo).number)
+    else:
+        services.delete_course(course)
+    where = f"/lab/chapters/{CHAPTER}/{at}/"
+    assert bo.get("/lab/course/pace/").json() == {"address": "/lab/course/"}
+    sent = bo.post(f"{where}answer/", RIGHT, follow=True)
+    assert sent.redirect_chain == [("/lab/", 302)]  # type: ignore[attr-defined]
+    assert "Your course was deleted, or your teacher removed you" in sent.content.decode()
+    assert not Attempt.objects.exists()
+    assert "Your course was deleted" not in page(bo, "/lab/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_course_that_is_deleted_amid_an_answer(ines: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    course = make(ines)
+    bo, store = join(course, "Bo"), learning.answer
+
+    def answer(*given: Any) -> Any:
+        services.delete_course(Course.objects.get(pk=course.pk))
+        return store(*given)
+
+    monkeypatch.setattr("lab.learning.services.answer", answer)
+    sent = bo.post(f"/lab/chapters/{CHAPTER}/{PREDICT}/answer/", RIGHT, follow=True)
+    assert "Your course was deleted, or your teacher removed you" in sent.content.decode()
+    assert not Attempt.objects.exists()
+
+
 def test_work_in_a_course_is_kept_apart_from_ones_own(
     ines: Client, client_of: ClientOf, chapter: Chapter, people: dict[str, User], rf: Any
 ) -> None:

@@ -40,6 +40,9 @@ def address_of(course: Course) -> str:
 @never_cache
 @require_GET
 def pace_here(request: HttpRequest) -> JsonResponse:
+    """Where the class is; in a course that does not exist any more the page that says so."""
+    if selectors.has_lost_course(request):
+        return JsonResponse({"address": reverse("my-course")})
     member = selectors.member_here(request)
     return JsonResponse({"address": "" if member is None else address_of(member.course)})
 
