@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
@@ -33,7 +33,8 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "question": gettext_lazy("Write the question, in at most 200 characters."),
     "choices": gettext_lazy("Write 2 to 6 different answers, one on each line."),
     "choice": gettext_lazy("An answer has at most 100 characters."),
-    "right": gettext_lazy("The right answer is one of those that you wrote."),
+    "right": gettext_lazy("Mark at most one answer with *."),
+    "vote": gettext_lazy("Choose one of the answers."),
     "revealed": gettext_lazy("The answers are shown already: this vote came too late."),
     "full": gettext_lazy("This poll has as many votes as it can take."),
 }
@@ -64,11 +65,12 @@ def polls(request: HttpRequest) -> HttpResponse:
 def _asked(request: HttpRequest) -> dict[str, Any]:
     """The fields of a new poll: an answer that begins with * is the right one."""
     lines = [line.strip() for line in request.POST.get("choices", "").splitlines() if line.strip()]
+    marked = [at for at, line in enumerate(lines) if line.startswith("*")]
     return {
         "link": request.POST.get("s", ""),
         "question": request.POST.get("question", ""),
         "choices": [line.removeprefix("*") for line in lines],
-        "right": next((at for at, line in enumerate(lines) if line.startswith("*")), None),
+        "right": None if not marked else marked[0] if len(marked) == 1 else -1,
     }
 
 
@@ -122,6 +124,8 @@ def vote(request: HttpRequest, token: str) -> HttpResponse:
                 return redirect("vote", token)
             except BadPoll as error:
                 problem = str(PROBLEMS[str(error)])
+            except Poll.DoesNotExist as deleted:
+                raise Http404("this poll was just deleted") from deleted
         context = {"section": "lab", "problem": problem, **_of_voter(request, found)}
         return render(request, "lab/vote.html", context, status=422 if problem else 200)
 

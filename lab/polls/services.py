@@ -32,7 +32,7 @@ class BadPoll(ValueError):
 def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], right: int | None, language: str) -> Poll:
     """A poll on the session of a link, at its position. `right`: the right choice, from 0. Raises `BadPoll`."""
     asked = plain(question)
-    chosen = [one for one in map(plain, choices) if one]
+    chosen = [plain(one) for one in choices]
     try:
         linked = decode(link)
         show(linked.session, linked.at)
@@ -40,7 +40,7 @@ def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], rig
         raise BadPoll("link") from error
     if not 1 <= len(asked) <= QUESTION_CHARACTERS_MAX:
         raise BadPoll("question")
-    if not CHOICES_MIN <= len(chosen) <= CHOICES_MAX or len(set(chosen)) < len(chosen):
+    if not CHOICES_MIN <= len(chosen) <= CHOICES_MAX or len(set(chosen)) < len(chosen) or not all(chosen):
         raise BadPoll("choices")
     if any(len(one) > CHOICE_CHARACTERS_MAX for one in chosen):
         raise BadPoll("choice")
@@ -71,7 +71,7 @@ def vote(poll: Poll, voter: str, choice: int) -> None:
         if locked.is_revealed:
             raise BadPoll("revealed")
         if not 0 <= choice < len(locked.choices):
-            raise BadPoll("choice")
+            raise BadPoll("vote")
         if locked.votes.count() >= VOTES_MAX and not locked.votes.filter(voter=voter).exists():
             raise BadPoll("full")
         Vote.objects.update_or_create(poll=locked, voter=voter, defaults={"choice": choice})

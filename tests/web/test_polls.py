@@ -118,6 +118,8 @@ def test_the_next_class_begins_with_no_votes(ines: Client, poll: Poll) -> None:
         {"question": " "},
         {"question": "x" * 201},
         {"choices": "one"},
+        {"choices": "one\n*\ntwo"},
+        {"choices": "one\n*two\n*three"},
         {"choices": "same\nsame"},
         {"choices": "\n".join("abcdefg")},
         {"choices": f"a\n{'b' * 101}"},
@@ -132,8 +134,14 @@ def test_a_poll_that_cannot_be_made_says_why(ines: Client, wrong: dict[str, str]
 
 @pytest.mark.parametrize("choice", ["", "3", "-1", "one", "99999999999", "²"])
 def test_a_vote_for_nothing_does_not_count(poll: Poll, choice: str) -> None:
-    cast(poll, choice, status=422)
+    refused = Client().post(f"/vote/{poll.token}/", {"choice": choice})
+    assert (refused.status_code, "Choose one of the answers." in refused.content.decode()) == (422, True)
     assert not Vote.objects.exists()
+
+
+def test_a_poll_that_is_deleted_amid_a_vote_is_not_found(poll: Poll, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.polls.services.vote", lambda found, *_: Poll.objects.get(pk=found.pk + 1))
+    cast(poll, 1, status=404)
 
 
 def test_only_who_made_a_poll_sees_and_changes_it(client_of: ClientOf, poll: Poll) -> None:
