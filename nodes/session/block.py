@@ -202,7 +202,15 @@ class Block:
             raise errors.SqlError(errors.NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
         async with self.refusing():  # each of them enters what was only described so far, or again
             if word == "ROLLBACK TO":
-                await self._return_to(name)
+                if self.transaction is None:
+                    raise errors.SqlError(errors.INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
+                number = await self.transaction.rollback_to(name)
+                await self.new_tables.return_to(number, self.transaction)
+                self.variables.return_to(number)
+                self.client.statements.close_portals(since=number)
+                self.listening.return_to(number)
+                await self.locks.end_transaction(since=number)
+                self.is_failed = False
                 return "ROLLBACK"
             if word == "SAVEPOINT":
                 await self.current().savepoint(name)
@@ -213,17 +221,6 @@ class Block:
                 self.variables.release(number)
                 self.new_tables.release(number)
         return word
-
-    async def _return_to(self, name: str) -> None:
-        if self.transaction is None:
-            raise errors.SqlError(errors.INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
-        number = await self.transaction.rollback_to(name)
-        await self.new_tables.return_to(number, self.transaction)
-        self.variables.return_to(number)
-        self.client.statements.close_portals(since=number)
-        self.listening.return_to(number)
-        await self.locks.end_transaction(since=number)
-        self.is_failed = False
 
     def refusing(self) -> "Refusing":
         """While inside, what cannot be tried again here becomes the client's error."""

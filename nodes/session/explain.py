@@ -16,11 +16,10 @@ from nodes.clients.portals import Portal
 from nodes.context import Environment
 from nodes.execution.point_read import PointRead
 from nodes.execution.ways import access_of, whole_access
-from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.one_table import point_in
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, QueryPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, UpdatePlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
 from nodes.sql.uses import Link, LinkedScan, is_searched
@@ -38,13 +37,8 @@ def explain(
     env: Environment, portal: Portal, named: NamedRelations, context: Context, facts: Facts, plan: Plan | None
 ) -> Result:
     """The plan as lines of text, that of a statement that writes; nothing is run."""
-    parameters = Parameters([parameter_type(oid) for oid in portal.oids])
-    if plan is None:
-        lines = _select_lines(env, portal.statement, named, parameters, context, facts)
-    else:
-        lines = plan_lines(env, plan, context)
-    rows = [(line.encode(),) for line in lines]
-    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
+    lines = _select_lines(env, portal, named, context, facts) if plan is None else plan_lines(env, plan, context)
+    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), [(line.encode(),) for line in lines])
 
 
 def refuse(options: Sequence[Node], statement: Statement) -> None:
@@ -57,14 +51,8 @@ def refuse(options: Sequence[Node], statement: Statement) -> None:
         raise unsupported(f"EXPLAIN of {what}")
 
 
-def _select_lines(
-    env: Environment,
-    statement: Statement,
-    named: NamedRelations,
-    parameters: Parameters,
-    context: Context,
-    facts: Facts,
-) -> list[str]:
+def _select_lines(env: Environment, portal: Portal, named: NamedRelations, context: Context, facts: Facts) -> list[str]:
+    statement, parameters = portal.statement, Parameters([parameter_type(oid) for oid in portal.oids])
     point = point_in(statement, named.tables, parameters, context.style)
     if point is not None and PointRead.of(env, point) is not None:
         return _scan_lines(env, point.scan, context)
@@ -79,14 +67,14 @@ def _select_lines(
 def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
     match plan:
         case InsertPlan():
-            source = [] if plan.source is None else _source_lines(env, plan.source, context)
-            return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
-        case UpdatePlan():
-            return [f"Update on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
-        case DeletePlan():
-            return [f"Delete on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
-        case MergePlan():
-            return [f"Merge on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
+            source = ["Values"]
+            if plan.source is not None:
+                scans = [_scan_lines(env, scan, context) for scan in plan.source.scans]
+                source = [IN_PLACE, *(line for scan in scans for line in _indented(scan))] if scans else ["Result"]
+            return [f"Insert on {plan.descriptor}", *_indented(source)]
+        case UpdatePlan() | DeletePlan() | MergePlan():
+            word = type(plan).__name__.removesuffix("Plan")
+            return [f"{word} on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
     raise unsupported("EXPLAIN of this")
 
 
@@ -99,11 +87,6 @@ def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, co
         named = ", ".join(scan.descriptor.column(column).name for column, _ in plan.looked_up)
         ways[id(scan)].append(f"  By Key: by {named}, when the other tables' rows are at most {VALUES_MAX}")
     return [IN_PLACE, *(line for lines in ways.values() for line in _indented(lines))]
-
-
-def _source_lines(env: Environment, plan: QueryPlan, context: Context) -> list[str]:
-    scans = [_scan_lines(env, scan, context) for scan in plan.scans]
-    return [IN_PLACE, *(line for scan in scans for line in _indented(scan))] if scans else ["Result"]
 
 
 def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:
@@ -143,7 +126,9 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _scan_lines(env: Environment, scan: Scan, context: Context) -> list[str]:
     way = whole_access(env, scan, context)
-    lines = [_head(scan, way)]
+    name = scan.descriptor.key_name if way.index is None else way.index.name
+    is_searched_by = way.index is not None or bool(way.columns)
+    lines = [f"{f'Index Scan using {name}' if is_searched_by else 'Seq Scan'} on {scan.descriptor}"]
     if way.columns:
         bounds = column_bounds(scan.descriptor, scan.conditions, context)
         conditions = " AND ".join(_condition(scan.descriptor, c, bounds[c]) for c in way.columns)
@@ -157,14 +142,6 @@ def _scan_lines(env: Environment, scan: Scan, context: Context) -> list[str]:
     read = [c.name for c in scan.descriptor.public_columns if c.id in scan.used]
     lines.append(f"  Columns: {', '.join(read) if read else 'none'}")
     return lines
-
-
-def _head(scan: Scan, way: Access) -> str:
-    if way.index is not None:
-        return f"Index Scan using {way.index.name} on {scan.descriptor}"
-    if way.columns:
-        return f"Index Scan using {scan.descriptor.key_name} on {scan.descriptor}"
-    return f"Seq Scan on {scan.descriptor}"
 
 
 def _condition(descriptor: Descriptor, column_id: Any, bound: Bound) -> str:

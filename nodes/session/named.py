@@ -57,15 +57,13 @@ class NamedStatements:
         inner = prepared.statement
         if isinstance(inner, Statement) and inner.kind == "execute":  # it may be itself
             raise unsupported("EXECUTE of an EXECUTE", hint="send it by the protocol")
-        return Portal(prepared, await self._values(node.name, prepared, node.params))
-
-    async def _values(self, name: str, prepared: Prepared, given: Sequence[Node]) -> list[bytes | None]:
+        given: Sequence[Node] = node.params
         if len(given) != len(prepared.oids):
-            message = f'wrong number of parameters for prepared statement "{name}"'
+            message = f'wrong number of parameters for prepared statement "{node.name}"'
             detail = f"Expected {len(prepared.oids)} parameters but got {len(given)}."
             raise SqlError(SYNTAX_ERROR, message, detail=detail)
         if not given:
-            return []
+            return Portal(prepared, [])
         context, owner = Context((), self.block.now, self.known, self.variables.style), self.block.owner
         parameters = Parameters(count_max=0)
         arguments = Arguments(self.env, owner, context, self.variables, given, "EXECUTE parameters", parameters)
@@ -77,4 +75,4 @@ class NamedStatements:
                 message = f"parameter ${number} of type {found} cannot be coerced to the expected type {of}"
                 hint = "You will need to rewrite or cast the expression."
                 raise SqlError(DATATYPE_MISMATCH, message, place_of(node), hint=hint)
-        return await arguments.texts(wanted)
+        return Portal(prepared, await arguments.texts(wanted))

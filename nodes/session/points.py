@@ -22,7 +22,6 @@ from nodes.settings.variables import Variables
 from nodes.sql.plans import Plan, SelectPlan
 from nodes.sql.statements import Statement
 from nodes.store.refusals import Retry
-from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
 from nodes.wire.results import Result
 
@@ -85,9 +84,17 @@ class Points:
             return None
         try:
             portal.prepared.check_result(way.fields)
-            if isinstance(way, PointRead):
-                return await self._read(way, transaction, portal)
-            return await self._write(way, transaction, portal)
+            if not isinstance(way, PointRead) and sum(len(v) for v in portal.values if v is not None) > LARGE_CHARS:
+                return None
+            style, now = self.variables.style, transaction.started_at
+            try:
+                values = values_of(portal.oids, portal.values, portal.formats, style, now)
+                key = way.key_of(values) if isinstance(way, PointRead) else None
+            except SqlError:
+                return None
+            if not isinstance(way, PointRead):
+                return await way.perform(transaction, Context(values, now, self.known, style, portal.result_formats))
+            return None if key is None else await way.read(transaction, key, portal.result_formats, commit=True)
         except Retry:
             self.env.meter.retried()
             if not isinstance(way, PointRead):
@@ -99,21 +106,3 @@ class Points:
             if not transaction.is_over:
                 await transaction.rollback()
         return None
-
-    async def _read(self, way: PointRead, transaction: Transaction, portal: Portal) -> Result | None:
-        try:
-            style, now = self.variables.style, transaction.started_at
-            key = way.key_of(values_of(portal.oids, portal.values, portal.formats, style, now))
-        except SqlError:
-            return None
-        return None if key is None else await way.read(transaction, key, portal.result_formats, commit=True)
-
-    async def _write(self, way: PointWrite | PointChange, transaction: Transaction, portal: Portal) -> Result | None:
-        if sum(len(value) for value in portal.values if value is not None) > LARGE_CHARS:
-            return None
-        style, now = self.variables.style, transaction.started_at
-        try:
-            values = values_of(portal.oids, portal.values, portal.formats, style, now)
-        except SqlError:
-            return None
-        return await way.perform(transaction, Context(values, now, self.known, style, portal.result_formats))

@@ -190,15 +190,6 @@ class Session:
             error.offset = -1  # its place is one of the text that was prepared
             raise
 
-    async def _explained(self, statement: Statement) -> Portal:
-        inner = statement.within
-        if inner.kind != "execute":
-            return Portal(Prepared("", inner))
-        portal = await self.named.executed(inner.node)
-        if portal.statement is None:
-            raise unsupported("EXPLAIN of an empty statement")
-        return portal
-
     async def _done(self, portal: Portal, *, alone: bool) -> Result:
         statement: Statement = portal.statement
         node = statement.node
@@ -217,7 +208,12 @@ class Session:
             case "truncate":
                 return await self.planned.truncate(portal)
             case "explain":
-                return await self.planned.explain(node.options, await self._explained(statement))
+                inner = statement.within
+                is_named = inner.kind == "execute"
+                explained = await self.named.executed(inner.node) if is_named else Portal(Prepared("", inner))
+                if explained.statement is None:
+                    raise unsupported("EXPLAIN of an empty statement")
+                return await self.planned.explain(node.options, explained)
             case "prepare":
                 inner, oids = self.named.inner(statement)
                 self.named.keep(statement.node.name, await self.prepare(portal.prepared.sql, inner, oids))

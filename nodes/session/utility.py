@@ -46,7 +46,13 @@ class Utility:
             case "discard":
                 return await self._discard(statement.node)
             case "deallocate":
-                return self._deallocate(statement.node)
+                name, prepared = statement.node.name, self.client.statements.prepared
+                if statement.node.isall or not name:
+                    prepared.clear()
+                    return Result("DEALLOCATE ALL")
+                if prepared.pop(name, None) is None:
+                    raise errors.SqlError(errors.INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist')
+                return Result("DEALLOCATE")
             case "constraints set":
                 if statement.node.deferred:
                     self.client.notice("no constraint is deferred: each statement is judged when it ends")
@@ -124,8 +130,12 @@ class Utility:
         if kind in ("VAR_RESET", "VAR_SET_DEFAULT"):
             self.variables.reset(node.name, is_local=self._is_local(node))
             return "RESET" if kind == "VAR_RESET" else "SET"
-        value = _listed(node)
-        self.variables.set(node.name, value, is_local=self._is_local(node))
+        words = [_word(arg) for arg in node.args]
+        if node.name.lower() in LISTS_OF_NAMES:
+            words = [word if _PLAIN_NAME.fullmatch(word) else '"' + word.replace('"', '""') + '"' for word in words]
+        elif len(words) > 1 and node.name.lower() not in LISTS:
+            raise errors.SqlError(errors.INVALID_PARAMETER_VALUE, f"SET {node.name} takes only one argument")
+        self.variables.set(node.name, ", ".join(words), is_local=self._is_local(node))
         return "SET"
 
     def _is_local(self, node: Node) -> bool:
@@ -153,14 +163,15 @@ class Utility:
         return "SET"
 
     async def _show(self, node: Node) -> Result:
+        rows: list[tuple[str | None, ...]]
         if node.name == "tables":
-            rows = show_tables.rows_of(await self.directory.tables())
-            return Result("SHOW", self._show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
-        if node.name == "all":
-            settings = [tuple(word.encode() for word in row) for row in self.variables.all()]
-            return Result("SHOW", self._show_fields(node), list(settings))
-        value = self.variables.get(node.name)
-        return Result("SHOW", self._show_fields(node), [(value.encode(),)])
+            rows = [*show_tables.rows_of(await self.directory.tables())]
+        elif node.name == "all":
+            rows = [*self.variables.all()]
+        else:
+            rows = [(self.variables.get(node.name),)]
+        cells = [tuple(None if cell is None else cell.encode() for cell in row) for row in rows]
+        return Result("SHOW", self._show_fields(node), list(cells))
 
     def _show_fields(self, node: Node) -> tuple[Field, ...]:
         if node.name == "tables":
@@ -190,28 +201,9 @@ class Utility:
         self.block.listening.end(committed=True)
         return Result("DISCARD ALL")
 
-    def _deallocate(self, node: Node) -> Result:
-        prepared = self.client.statements.prepared
-        if node.isall or not node.name:
-            prepared.clear()
-            return Result("DEALLOCATE ALL")
-        if prepared.pop(node.name, None) is None:
-            raise errors.SqlError(errors.INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
-        return Result("DEALLOCATE")
-
 
 def _kind(node: Node) -> str:
     return str(pb.TransactionStmtKind.Name(node.kind)).removeprefix("TRANS_STMT_")
-
-
-def _listed(node: Node) -> str:
-    """The value of a SET; a list of names is written with those in quotes that need them."""
-    words = [_word(arg) for arg in node.args]
-    if node.name.lower() in LISTS_OF_NAMES:
-        words = [word if _PLAIN_NAME.fullmatch(word) else '"' + word.replace('"', '""') + '"' for word in words]
-    elif len(words) > 1 and node.name.lower() not in LISTS:
-        raise errors.SqlError(errors.INVALID_PARAMETER_VALUE, f"SET {node.name} takes only one argument")
-    return ", ".join(words)
 
 
 def _word(node: Node) -> str:

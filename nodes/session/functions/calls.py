@@ -121,15 +121,12 @@ class SessionCalls:
             by_column = len(texts) > len(call.args)
             return await SessionNumbers(self.block).call(name, known, by_column=by_column, alone=alone)
         if name == SLEEP:
-            await slept(float(known[0]))
+            if (seconds := float(known[0])) > 0:  # not at all for what is no time, as pg_sleep does
+                await asyncio.sleep(min(seconds, SLEEP_S_MAX))
             return b""
         lock = Lock(key_of([int(text) for text in known]), name.endswith("shared"))
         if name in UNLOCKS:
             return await self.locks.give(lock)
-        taken = await self._lock(name, lock, alone=alone)
-        return b"" if FUNCTIONS[name].gives is None else taken
-
-    async def _lock(self, name: str, lock: Lock, *, alone: bool) -> bool:
         is_of_transaction = "_xact_" in name
         transaction = self.block.current() if is_of_transaction and not alone else self.block.transaction
         wait_ms = self.variables.lock_ms
@@ -139,7 +136,7 @@ class SessionCalls:
         taken = await self.locks.take(lock, tries="_try_" in name, savepoint=savepoint, wait_ms=wait_ms)
         if is_of_transaction and not self.block.is_open:
             await self.locks.end_transaction()
-        return taken
+        return b"" if FUNCTIONS[name].gives is None else taken
 
     def _arguments(
         self, statement: Statement, parameters: Parameters, context: Context, portal: Portal | None = None
@@ -160,12 +157,6 @@ class SessionCalls:
                 return types
         shown = ", ".join(map(str, found))
         raise SqlError(UNDEFINED_FUNCTION, f"function {name_of(call)}({shown}) does not exist")
-
-
-async def slept(seconds: float) -> None:
-    """Wait, as pg_sleep does: not at all for what is no time. A transaction around it stays open meanwhile."""
-    if seconds > 0:
-        await asyncio.sleep(min(seconds, SLEEP_S_MAX))
 
 
 async def no_procedure(env: Environment, statement: Statement, oids: Sequence[int], style: Sequence[str]) -> SqlError:

@@ -23,6 +23,7 @@ Node = Any
 _WORD = r'("(?:[^"]|"")+"|[^".]+)'
 _NAME = re.compile(rf"(?:{_WORD}\.)?{_WORD}")
 SERIAL = ["pg_get_serial_sequence"], ["pg_catalog", "pg_get_serial_sequence"]
+OF_NAMES = ("regclass", "text", "varchar")
 
 
 def argument_nodes(call: Node) -> list[Node]:
@@ -31,15 +32,11 @@ def argument_nodes(call: Node) -> list[Node]:
     if not nodes or call.funcname[-1].string.sval not in SEQUENCE_FUNCTIONS:
         return nodes
     first = nodes[0]
-    while first.WhichOneof("node") == "type_cast" and _is_of_names(first.type_cast.type_name):
+    while first.WhichOneof("node") == "type_cast" and first.type_cast.type_name.names[-1].string.sval in OF_NAMES:
         first = first.type_cast.arg
     if first.WhichOneof("node") == "func_call" and [p.string.sval for p in first.func_call.funcname] in SERIAL:
         return [*first.func_call.args, *nodes[1:]]
     return [first, *nodes[1:]]
-
-
-def _is_of_names(type_name: Node) -> bool:
-    return type_name.names[-1].string.sval in ("regclass", "text", "varchar")
 
 
 @dataclass(eq=False)

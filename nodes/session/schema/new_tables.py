@@ -118,7 +118,9 @@ class NewTables:
         except ChangeError as error:
             raise SqlError(error.sqlstate, str(error)) from None
         before = {table.table_id: table for table in self.tables.values()}
-        after = [self._numbered(table) for table in made.tables]
+        for table in made.tables:
+            self._numbers[table.table_id] = self._numbers.get(table.table_id, 0) + 1
+        after = [replace(table, version=self._numbers[table.table_id]) for table in made.tables]
         for table in after:
             if table.table_id in before and table.state is State.PUBLIC:
                 old = before[table.table_id]
@@ -193,10 +195,6 @@ class NewTables:
         if cancel is not None:
             raise cancel
         return reserved.made
-
-    def _numbered(self, table: Descriptor) -> Descriptor:
-        number = self._numbers[table.table_id] = self._numbers.get(table.table_id, 0) + 1
-        return replace(table, version=number)
 
     def _use(self, tables: dict[str, Descriptor], transaction: Transaction) -> None:
         self.tables = tables

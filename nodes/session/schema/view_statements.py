@@ -102,7 +102,9 @@ class ViewStatements:
         from changes.submission.stored_views import drop
 
         node = statement.node
-        names = list(dict.fromkeys(_name_of(item.list.items) for item in node.objects))
+        for item in node.objects:
+            _check_schema(".".join(word.string.sval for word in item.list.items[:-1]))
+        names = list(dict.fromkeys(str(item.list.items[-1].string.sval) for item in node.objects))
         cascades = pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
         work = partial(drop, names, forgiving=node.missing_ok, cascades=cascades, who=self.who)
         for notice in await of_catalog(statement, work):
@@ -140,12 +142,6 @@ def _check_schema(schema: str) -> None:
         raise errors.SqlError(
             errors.UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', hint="All views are in the schema public."
         )
-
-
-def _name_of(items: Any) -> str:
-    *schema, name = [item.string.sval for item in items]
-    _check_schema(".".join(schema))
-    return str(name)
 
 
 def _named(select: Node, names: list[str]) -> Node:
