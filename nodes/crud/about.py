@@ -47,19 +47,17 @@ async def answer(env: Environment, call: Call) -> str:
                     f"[{', '.join(map(as_written, unflattened(call.arguments['rows'], call.arguments['metadata'])))}]"
                 )
             )
+        case "stats" if call.table is not None:
+            return plain_json(env.router.report_of(call.table) if call.table in env.router.counters.tables else {})
         case "stats":
-            return plain_json(_stats(env, call.table))
+            whole = total(env.router.counters.tables.values()).to_json()
+            return plain_json({"node": env.node, "total": whole, "tables": env.router.report()})
         case "storage_info":
             return plain_json(await _storage_info(env))
-    return plain_json(await _schema(env, call.table))
-
-
-def _stats(env: Environment, table: str | None) -> Json:
-    tables = env.router.counters.tables
-    if table is not None:
-        return env.router.report_of(table) if table in tables else {}
-    whole = total(tables.values()).to_json()
-    return {"node": env.node, "total": whole, "tables": env.router.report()}
+    tables = {d.name: _described(env, d) for d in await env.directory.tables()}
+    if call.table is not None and call.table not in tables:
+        raise unknown_table(call.table, tables)
+    return plain_json(tables if call.table is None else tables[call.table])
 
 
 async def _storage_info(env: Environment) -> Json:
@@ -72,15 +70,6 @@ async def _storage_info(env: Environment) -> Json:
         tables = json.loads(result.get_value(0, 0) or b"{}")
         found[f"storage_{number}"] = {"status": "running", "buckets": [owned[0], owned[-1]], "tables": tables}
     return found
-
-
-async def _schema(env: Environment, table: str | None) -> Json:
-    tables = {d.name: _described(env, d) for d in await env.directory.tables()}
-    if table is None:
-        return tables
-    if table not in tables:
-        raise unknown_table(table, tables)
-    return tables[table]
 
 
 def _described(env: Environment, descriptor: Descriptor) -> Json:

@@ -77,10 +77,6 @@ class Many:
             if self.stops and self.batch.has_failed:
                 self.batch.account(self.batch.left, Ending.NOT_PERFORMED, self._first_error())
 
-    async def nothing(self, transaction: Transaction, descriptor: Descriptor) -> None:
-        self.written.described = descriptor, texts.shown_columns(descriptor, self.request.call.options.get("fields"))
-        await transaction.commit()
-
     async def _failed(self, error: SqlError) -> None:
         """A part failed as a whole: by one of its rows, which is found then, or by what befell all of it."""
         if not self.part:
@@ -110,12 +106,12 @@ class Many:
 
     def _given(self, descriptor: Descriptor, index: int) -> Given:
         """Raises `RequestError` for a row that does not fit this version."""
-        row, is_object, updates = self.rows[index], self.request.call.operation.is_object, ()
-        if self.verb == "upsert":
-            if not isinstance(row, list) or len(row) != 2:
-                raise wrong(f"row {index} of an upsert", "[row, operations]", row)
-            return Given(flat_row(descriptor, row[0], is_object=is_object), tuple(assignments(row[1])))
-        return Given(flat_row(descriptor, row, is_object=is_object), updates)
+        row, is_object = self.rows[index], self.request.call.operation.is_object
+        if self.verb != "upsert":
+            return Given(flat_row(descriptor, row, is_object=is_object))
+        if not isinstance(row, list) or len(row) != 2:
+            raise wrong(f"row {index} of an upsert", "[row, operations]", row)
+        return Given(flat_row(descriptor, row[0], is_object=is_object), tuple(assignments(row[1])))
 
     async def _left(
         self, transaction: Transaction, descriptor: Descriptor
@@ -253,8 +249,13 @@ async def many(request: Request, rows: Any) -> str:
         raise bad_request(f"a batch of {len(listed)} rows; the limit is {BATCH_ROWS_MAX}")
     batch = Batch(len(listed))
     work = Many(request, request.call.operation.verb, listed, batch)
+
+    async def described(transaction: Transaction, descriptor: Descriptor) -> None:
+        work.written.described = descriptor, texts.shown_columns(descriptor, request.call.options.get("fields"))
+        await transaction.commit()
+
     if not listed:
-        await request.within_time(request.attempt(work.nothing, is_read_only=True))
+        await request.within_time(request.attempt(described, is_read_only=True))
     await work.run()
     failed = (plain_json({"index": i} | error_json(batch.outcomes[i].error, request.table, request.version))
               for i in batch.indices(Ending.FAILED))  # fmt: skip

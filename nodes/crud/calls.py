@@ -35,6 +35,7 @@ LIMIT = "LimitError"
 PART_BYTES = 64
 """Of a value, a list or an object that was read, besides its text."""
 WHOLE_DIGITS_MAX = 4300
+"""Python reads no longer one as a number: that keeps its digits, which a numeric column may take."""
 PARTS_MAX = 500_000
 """Commas in the JSON of one argument: the reading of so many parts takes half a second."""
 
@@ -111,14 +112,11 @@ def call_text(select: Node) -> CallText:
         raise SqlError(UNDEFINED_FUNCTION, f"there is no operation crud.{name}", function.location, hint=known)
     if not operation.required <= len(function.args) <= len(operation.arguments):
         shape = ", ".join(operation.arguments)
-        message = f"crud.{name} takes {_numbers(operation)} arguments, not {len(function.args)}"
+        least, most = operation.required, len(operation.arguments)
+        numbers = str(least) if least == most else f"{least} to {most}"
+        message = f"crud.{name} takes {numbers} arguments, not {len(function.args)}"
         raise SqlError(UNDEFINED_FUNCTION, message, function.location, hint=f"crud.{name}({shape})")
     return CallText(operation, tuple(_argument(node, name) for node in function.args), target.name or name)
-
-
-def _numbers(operation: Operation) -> str:
-    least, most = operation.required, len(operation.arguments)
-    return str(least) if least == most else f"{least} to {most}"
 
 
 def _argument(node: Node, of: str) -> Argument:
@@ -158,10 +156,14 @@ def call_of(text: CallText, values: Sequence[str | None]) -> Call:
     table = named.pop("table", None)
     if table is None and operation.required and operation.arguments[0] == "table":
         raise bad_request(f"crud.{operation.name} needs the name of a table")
-    texts = {name: value for name, value in named.items() if value is not None}
-    for name, value in texts.items():
-        _check_size(value, name)
-    of = operation.name
+    texts, of = {name: value for name, value in named.items() if value is not None}, operation.name
+    for name, value in texts.items():  # one that takes too long to read is refused; those with many rows may be longer
+        limit = BATCH_BYTES_MAX if name in ROWS else VALUE_BYTES_MAX
+        if len(value) > limit:
+            message = f"argument {name} has {len(value)} characters; the limit is {limit}"
+            raise RequestError(PROGRAM_LIMIT, message, kind=LIMIT)
+        if value.count(",") > PARTS_MAX:
+            raise RequestError(PROGRAM_LIMIT, f"argument {name} has more than {PARTS_MAX} parts", kind=LIMIT)
     read = {name: value if name == "index" else read_json(value, name, of) for name, value in texts.items()}
     options = read.pop("options", None) or {}
     if not isinstance(options, dict):
@@ -211,35 +213,19 @@ def read_json(text: str, what: str, operation: str = "") -> Any:
         raise bad_request(f"argument {what} is nested too deeply") from None
     except ValueError as error:
         raise not_json(what, text, shape_of(what, operation), str(error)) from None
-    if "\\u" in text:  # the only way to write what is no character
-        _check_characters(found, what)
-    return found
-
-
-def _check_characters(value: Any, what: str) -> None:
-    """Refuse the texts of JSON that no text of PostgreSQL can be: a NUL, and half of a surrogate pair."""
-    left = [value]
+    left = [found] if "\\u" in text else []  # the only way to write a NUL, or half of a surrogate pair
     while left:
         match left.pop():
-            case str() as text:
-                found = NO_CHARACTER.search(text)
-                if found:
-                    message = f"argument {what} has an escape that is no character: \\u{ord(found[0]):04x}"
+            case str() as part:
+                refused = NO_CHARACTER.search(part)
+                if refused:
+                    message = f"argument {what} has an escape that is no character: \\u{ord(refused[0]):04x}"
                     raise RequestError(BAD_CHARACTER, message, kind="ValueError")
             case list() as parts:
                 left += parts
             case dict() as members:
                 left += [*members, *members.values()]
-
-
-def _check_size(text: str, name: str) -> None:
-    """Raises 54000 for an argument that takes too long to read; those with many rows may be longer."""
-    limit = BATCH_BYTES_MAX if name in ROWS else VALUE_BYTES_MAX
-    if len(text) > limit:
-        message = f"argument {name} has {len(text)} characters; the limit is {limit}"
-        raise RequestError(PROGRAM_LIMIT, message, kind=LIMIT)
-    if text.count(",") > PARTS_MAX:
-        raise RequestError(PROGRAM_LIMIT, f"argument {name} has more than {PARTS_MAX} parts", kind=LIMIT)
+    return found
 
 
 def _refuse_constant(word: str) -> Any:
@@ -255,11 +241,9 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _whole(text: str) -> int | Number:
-    """A whole number; one that Python does not read as such keeps its digits: a numeric column may take them."""
-    return int(text) if len(text) <= WHOLE_DIGITS_MAX else Number(text)
-
-
 _DECODER = json.JSONDecoder(
-    parse_float=Number, parse_int=_whole, parse_constant=_refuse_constant, object_pairs_hook=_object
+    parse_float=Number,
+    parse_int=lambda text: int(text) if len(text) <= WHOLE_DIGITS_MAX else Number(text),
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_object,
 )

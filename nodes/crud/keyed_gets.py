@@ -18,14 +18,13 @@ from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
 from storage.pairs import KEY_BYTES_MAX
 
-KIND = "get"
 FORMATS: tuple[int, ...] = ()
 """Values come as texts, of which the answer is made."""
 
 
 def _kind(request: Request) -> Hashable:
     fields = request.call.options.get("fields")
-    return KIND, fields if fields is None else tuple(fields), request.caller.style
+    return "get", fields if fields is None else tuple(fields), request.caller.style
 
 
 def known(request: Request, descriptor: Descriptor) -> "KeyedGet | None":

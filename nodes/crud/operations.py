@@ -1,8 +1,7 @@
 """Each operation, from its call to its answer in JSON: which rows are read, and what is checked before a write. Its
 statement is made in `nodes.crud.texts` under the version of the attempt, and done like any other."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
@@ -49,19 +48,16 @@ async def _answered(request: Request) -> str:
     operation, arguments = request.call.operation, request.call.arguments
     if operation.name.endswith("_many"):
         return await many(request, arguments["objects" if operation.is_object else "tuples"])
-    if operation.verb == "truncate":
-        return await about.truncated(request)
-
-    def one(do: Callable[[Single], Awaitable[str]]) -> Work[str]:
-        return lambda transaction, descriptor: do(Single(request, transaction, descriptor))
-
+    work: Work[str]
     match operation.verb:
+        case "truncate":
+            return await about.truncated(request)
         case "select":
             work = Reading(request).rows
         case "count" | "len":
             work = Reading(request).count
         case verb:
-            work = one(WAYS[verb])
+            work = lambda transaction, descriptor: WAYS[verb](Single(request, transaction, descriptor))  # noqa: E731
     return await request.within_time(request.attempt(work, is_read_only=not operation.writes))
 
 
@@ -95,8 +91,12 @@ class Single:
 
     async def put(self) -> str:
         operation, descriptor = self.request.call.operation, self.descriptor
-        given = self.arguments["object" if operation.is_object else "tuple"]
-        row = self._placed(flat_row(descriptor, given, is_object=operation.is_object))
+        given, bucket = self.arguments["object" if operation.is_object else "tuple"], self.options.get("bucket_id")
+        row = flat_row(descriptor, given, is_object=operation.is_object)
+        if bucket is not None and descriptor.placement.function == CUSTOM:  # it may be named beside the row
+            (column_id,) = descriptor.sharding_key
+            name = descriptor.column(column_id).name
+            row = row if row.get(name) is not None else row | {name: str(bucket)}
         self._check_bucket(row)
         is_upsert = operation.verb == "upsert"
         updates = assignments(self.arguments["operations"]) if is_upsert else []
@@ -105,15 +105,6 @@ class Single:
         )
         _, rows, _ = await self.request.do(self.transaction, text, commit=True)
         return self.result(rows)
-
-    def _placed(self, row: FlatRow) -> FlatRow:
-        """The row with its bucket, where placement is custom and the request names it beside the row."""
-        bucket = self.options.get("bucket_id")
-        if bucket is None or self.descriptor.placement.function != CUSTOM:
-            return row
-        (column_id,) = self.descriptor.sharding_key
-        name = self.descriptor.column(column_id).name
-        return row if row.get(name) is not None else row | {name: str(bucket)}
 
     async def get(self) -> str:
         request, descriptor, bucket = self.request, self.descriptor, self.options.get("bucket_id")
@@ -185,15 +176,13 @@ class Reading:
     def _place_of(
         self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
     ) -> bytes:
-        def parsed(column: Column, text: str | None) -> Any:
-            style, of = self.request.caller.style, OF_SQL_TYPE[column.type]
-            return None if text is None else parse_value(of, text, -1, style, transaction.started_at)
-
         parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
-        parts += [(column, False) for column in descriptor.key_columns]
-        return b"".join(
-            encoding.encode(column.type, parsed(column, row[column.name]), descending=down) for column, down in parts
-        )
+        encoded, style = b"", self.request.caller.style
+        for column, down in parts + [(column, False) for column in descriptor.key_columns]:
+            text, of = row[column.name], OF_SQL_TYPE[column.type]
+            value = None if text is None else parse_value(of, text, -1, style, transaction.started_at)
+            encoded += encoding.encode(column.type, value, descending=down)
+        return encoded
 
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
         shown = shown_columns(descriptor, self.call.options.get("fields"))
@@ -257,11 +246,15 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     try:
         request = asked = Request(env, call, caller, call.table)
 
+        async def timed(pages: Batches) -> Batches:
+            while (page := await asked.part_within_time(anext(pages, None))) is not None:
+                yield page
+
         async def begun(transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
             pages = _pages(asked, transaction, descriptor)
             first = await anext(pages, [])
             asked.left_open = transaction
-            return first, _timed(asked, pages)
+            return first, timed(pages)
 
         first, rest = await asked.part_within_time(asked.attempt(begun, is_read_only=True))
         return Result("SELECT", field_of(name), first, rest), asked.left_open
@@ -272,11 +265,6 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     finally:
         if request is not None and request.descriptor is not None:
             request.counts.requests += 1
-
-
-async def _timed(request: Request, pages: Batches) -> Batches:
-    while (page := await request.part_within_time(anext(pages, None))) is not None:
-        yield page
 
 
 async def _pages(request: Request, transaction: Transaction, descriptor: Descriptor) -> Batches:

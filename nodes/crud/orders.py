@@ -62,20 +62,16 @@ def order_by(parts: Parts, *, backwards: bool) -> str:
 def beyond(parts: Parts, row: Mapping[str, str | None], add: Add, *, backwards: bool) -> str:
     ways = list[str]()
     for place, (column, down) in enumerate(parts):
-        name, value = quoted(column.name), row[column.name]
-        further = _further(name, value, add, grows=down is backwards)
-        if further is not None:
-            equal = [_compared(quoted(before.name), "=", row[before.name], add) for before, _ in parts[:place]]
-            ways.append(" AND ".join([*equal, further]))
+        name, value, grows = quoted(column.name), row[column.name], down is backwards
+        if value is None and grows:  # NULL is last: nothing stands behind it
+            continue
+        if value is None:
+            further = f"{name} IS NOT NULL"
+        else:
+            further = f"({name} > {add(value)} OR {name} IS NULL)" if grows else f"{name} < {add(value)}"
+        equal = [_compared(quoted(before.name), "=", row[before.name], add) for before, _ in parts[:place]]
+        ways.append(" AND ".join([*equal, further]))
     return f"({' OR '.join(f'({way})' for way in ways)})"
-
-
-def _further(name: str, value: str | None, add: Add, *, grows: bool) -> str | None:
-    """The condition of what stands behind a value in an order that `grows`, where NULL is last, or falls, where it is
-    first. None: nothing does."""
-    if value is None:
-        return None if grows else f"{name} IS NOT NULL"
-    return f"({name} > {add(value)} OR {name} IS NULL)" if grows else f"{name} < {add(value)}"
 
 
 def condition(descriptor: Descriptor, one: Condition, add: Add) -> str:

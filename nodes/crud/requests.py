@@ -30,7 +30,7 @@ from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.in_place import Read
 from nodes.execution.judging import judged
 from nodes.execution.writing import dml
-from nodes.execution.writing.computing import Computing, computing_of, settings_of
+from nodes.execution.writing.computing import computing_of, settings_of
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
@@ -233,8 +233,7 @@ class Request:
             raise error
 
     async def _reload(self, error: SqlError, failure: Failure) -> None:
-        descriptor = self.descriptor
-        assert descriptor is not None
+        descriptor = self._version()
         refused, is_patient = self._refused(error, descriptor), failure is Failure.MISMATCH
         name, than = refused.name, Known(refused.table_id, refused.version)
         self.phase = f"it waited for a version newer than {refused}: {error.message}"
@@ -276,8 +275,7 @@ class Request:
     # -- statements ---------------------------------------------------------------------------------------------
 
     async def plan(self, transaction: Transaction, text: Text) -> tuple[Plan, Context]:
-        descriptor = self.descriptor
-        assert descriptor is not None
+        descriptor = self._version()
         plan, oids, _ = await self.planned(descriptor, text)
         await self.use_others(transaction, plan)
         now, values = transaction.started_at, _encoded(text.values)
@@ -307,25 +305,17 @@ class Request:
         found = None
         while found is None:
             try:
-                found = await in_thread_if_large(text.sql, made)
-            except Undescribed as lacking:
-                answers.append(await self._judged(lacking, catalog))
+                try:
+                    found = await in_thread_if_large(text.sql, made)
+                except Undescribed as lacking:
+                    user, settings = self.caller.owner.user, settings_of(style)
+                    answers.append(await judged(self.env, lacking, catalog, {}, settings, user))
             except SqlError as error:
-                raise await self._explained(error, catalog) from None
+                error.offset = -1  # of a text that the client has not written
+                raise await Names(self.env).explained(error, catalog) from None
         if is_short((text.sql,)):
             compiled.keep(descriptor, (text.sql, style), found)
         return found
-
-    async def _judged(self, lacking: Undescribed, catalog: Mapping[str, Descriptor]) -> Described:
-        try:
-            user = self.caller.owner.user
-            return await judged(self.env, lacking, catalog, {}, settings_of(self.caller.style), user)
-        except SqlError as error:
-            raise await self._explained(error, catalog) from None
-
-    async def _explained(self, error: SqlError, catalog: Mapping[str, Descriptor]) -> SqlError:
-        error.offset = -1  # of a text that the client has not written
-        return await Names(self.env).explained(error, catalog)
 
     def shown(self, descriptor: Descriptor) -> AnswerColumns:
         """The columns of the answer under a version. Raises `UnknownFieldError` for one that it does not have."""
@@ -349,7 +339,10 @@ class Request:
             result = await self.read(transaction, text, context, commit=ends)
         else:
             assert isinstance(plan, WritingPlan)
-            computing = await self._computing(text)
+            _, oids, statement = await self.planned(self._version(), text)
+            portal = Portal(Prepared(text.sql, statement, oids), _encoded(text.values))
+            settings, reading = settings_of(self.caller.style), partial(self._reading, oids)
+            computing, _ = await computing_of(self.env, portal, plan, settings, reading)
             result = await dml.perform(self.env, transaction, plan, context, computing, commit=ends)
         rows = list(result.rows)
         if result.more is not None:
@@ -377,29 +370,23 @@ class Request:
     async def _placed(self, text: Text) -> tuple[Portal, InPlace]:
         version, router, style = self._version(), self.env.router, self.caller.style
         kind = "in place", text.sql, style
+
+        def read_in_place() -> tuple[Statement, InPlace]:
+            (statement,) = parse(text.sql)
+            reading = self._reading([])
+            parameters = Parameters([], count_max=len(text.values))
+            scans = scans_in(statement.node, reading.tables, {}, parameters, style)
+            (scan,) = scans.values()
+            query = admitted(text.sql, reading.functions)
+            return statement, over_tables(query, 0, scans, {}, reading.functions, style, scan)
+
         known = router.compiled.get(version, kind)
         if known is None:
-            known = await in_thread_if_large(text.sql, lambda: self._read_in_place(text, version))
+            known = await in_thread_if_large(text.sql, read_in_place)
             if is_short((text.sql,)):
                 router.compiled.keep(version, kind, known)
         statement, place = known
         return Portal(Prepared(text.sql, statement, (0,) * len(text.values)), _encoded(text.values)), place
-
-    def _read_in_place(self, text: Text, version: Descriptor) -> tuple[Statement, InPlace]:
-        (statement,) = parse(text.sql)
-        reading = self._reading([])
-        scans = scans_in(statement.node, reading.tables, {}, Parameters([], count_max=len(text.values)), reading.style)
-        (scan,) = scans.values()
-        query = admitted(text.sql, reading.functions)
-        return statement, over_tables(query, 0, scans, {}, reading.functions, reading.style, scan)
-
-    async def _computing(self, text: Text) -> Computing:
-        plan, oids, statement = await self.planned(self._version(), text)
-        assert isinstance(plan, WritingPlan)
-        portal = Portal(Prepared(text.sql, statement, oids), _encoded(text.values))
-        settings, reading = settings_of(self.caller.style), partial(self._reading, oids)
-        computing, _ = await computing_of(self.env, portal, plan, settings, reading)
-        return computing
 
     def _reading(self, oids: Sequence[int]) -> Reading:
         version = self._version()
