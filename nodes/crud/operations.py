@@ -246,15 +246,11 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     try:
         request = asked = Request(env, call, caller, call.table)
 
-        async def timed(pages: Batches) -> Batches:
-            while (page := await asked.part_within_time(anext(pages, None))) is not None:
-                yield page
-
         async def begun(transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
             pages = _pages(asked, transaction, descriptor)
             first = await anext(pages, [])
             asked.left_open = transaction
-            return first, timed(pages)
+            return first, _timed(asked, pages)
 
         first, rest = await asked.part_within_time(asked.attempt(begun, is_read_only=True))
         return Result("SELECT", field_of(name), first, rest), asked.left_open
@@ -265,6 +261,11 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     finally:
         if request is not None and request.descriptor is not None:
             request.counts.requests += 1
+
+
+async def _timed(request: Request, pages: Batches) -> Batches:
+    while (page := await request.part_within_time(anext(pages, None))) is not None:
+        yield page
 
 
 async def _pages(request: Request, transaction: Transaction, descriptor: Descriptor) -> Batches:
