@@ -136,7 +136,14 @@ class Channel(asyncio.Protocol):
     async def data(self) -> tuple[int, bytes]:
         """The next message, as `message`; but of data for COPY no more than is there, however long it is."""
         if not self._data_left:
-            kind, length = await self._head()
+            head = await self._peek(HEAD_BYTES)
+            kind, length = _HEAD.unpack_from(head)
+            if kind not in KINDS:
+                raise FatalError(PROTOCOL_VIOLATION, f"invalid frontend message type {kind}")
+            most = MESSAGE_BYTES_MAX if kind != DATA else COPY_MESSAGE_BYTES_MAX
+            if not 4 <= length <= most:
+                message = f"invalid message length {length}: a message has 4 to {most} bytes"
+                raise FatalError(PROTOCOL_VIOLATION, message)
             if kind != DATA:
                 return kind, bytes((await self._take(length + 1))[5:])
             await self._take(5)
@@ -148,16 +155,6 @@ class Channel(asyncio.Protocol):
         del self._received[: len(taken)]
         self._data_left -= len(taken)
         return DATA, taken
-
-    async def _head(self) -> tuple[int, int]:
-        head = await self._peek(5)
-        kind, (length,) = head[0], _INT.unpack_from(head, 1)
-        if kind not in KINDS:
-            raise FatalError(PROTOCOL_VIOLATION, f"invalid frontend message type {kind}")
-        most = MESSAGE_BYTES_MAX if kind != DATA else COPY_MESSAGE_BYTES_MAX
-        if not 4 <= length <= most:
-            raise FatalError(PROTOCOL_VIOLATION, f"invalid message length {length}: a message has 4 to {most} bytes")
-        return kind, length
 
     def kind_at_hand(self) -> int | None:
         return self._received[0] if self._received else None

@@ -200,7 +200,14 @@ class Client:
         if kind == ord("X"):
             return False
         if kind == ord("S"):
-            await self._sync()
+            self._skip_to_sync = False
+            try:
+                await self.statements.sync()
+            except errors.SqlError as error:
+                await self._fail(error)
+            if self.session.status() == b"I":
+                self.statements.portals.clear()
+            await self.ready()
         elif not self._skip_to_sync:
             await self._guarded(chr(kind), body)
         await self.session.end_expired()
@@ -244,17 +251,6 @@ class Client:
         else:
             self._skip_to_sync = True
 
-    async def _sync(self) -> None:
-        assert self.session is not None
-        self._skip_to_sync = False
-        try:
-            await self.statements.sync()
-        except errors.SqlError as error:
-            await self._fail(error)
-        if self.session.status() == b"I":
-            self.statements.portals.clear()
-        await self.ready()
-
     async def _fail(self, error: errors.SqlError) -> None:
         assert self.session is not None
         self.statements.portals.clear()
@@ -296,10 +292,10 @@ class Client:
         """While inside, the statement runs against its time limit: waiting, working and sending."""
         assert self.session is not None
         limit_s = self.session.statement_s_max(statement)
-        return Limit(None if limit_s is None else asyncio.get_running_loop().call_later(limit_s, self._time_out))
-
-    def _time_out(self) -> None:
-        self.cancel(errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout"))
+        if limit_s is None:
+            return Limit(None)
+        why = errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout")
+        return Limit(asyncio.get_running_loop().call_later(limit_s, self.cancel, why))
 
     def _report(self) -> None:
         """Tell the client the settings that libpq keeps track of, when they are new."""

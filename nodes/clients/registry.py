@@ -26,7 +26,12 @@ class Clients:
     _last_pid: int = 0
 
     def channel(self) -> Channel:
-        return Channel(self._arrive, self._leave)
+        def leave(channel: Channel) -> None:
+            for client in list(self.clients.values()):
+                if client.channel is channel:
+                    client.abandon()
+
+        return Channel(self._arrive, leave)
 
     def _arrive(self, channel: Channel) -> None:
         self._last_pid += 1
@@ -37,11 +42,6 @@ class Clients:
             longest = self._unknown.pop(next(iter(self._unknown)))
             message = f"{UNKNOWN_MAX} connections to this node have not signed in, and this one was the first of them"
             longest.end_now(FatalError(TOO_MANY_CONNECTIONS, message))
-
-    def _leave(self, channel: Channel) -> None:
-        for client in list(self.clients.values()):
-            if client.channel is channel:
-                client.abandon()
 
     def refuse_too_many(self) -> None:
         """Admit no more: the node is going, or has enough."""

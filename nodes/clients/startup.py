@@ -42,7 +42,14 @@ class Startup:
         for _ in range(3):  # at most one request for each kind of encryption, then the real thing
             code, body = await self.channel.startup_packet()
             if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
-                await self._answer_encryption(code)
+                if code != messages.SSL_REQUEST or self.tls is None or self.channel.is_encrypted:
+                    self.channel.send(b"N")  # the client goes on without, or not at all
+                    await self.channel.flush()
+                    continue
+                self.channel.refuse_unread()  # somebody between could have put it there
+                self.channel.send(b"S")
+                await self.channel.flush()
+                await self.channel.encrypt(self.tls)
                 continue
             if code == messages.CANCEL_REQUEST:
                 reader = Reader(body)
@@ -52,17 +59,6 @@ class Startup:
         raise errors.FatalError(
             errors.PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests"
         )
-
-    async def _answer_encryption(self, code: int) -> None:
-        """TLS when the node has a certificate; else the client goes on without, or not at all."""
-        if code != messages.SSL_REQUEST or self.tls is None or self.channel.is_encrypted:
-            self.channel.send(b"N")
-            await self.channel.flush()
-            return
-        self.channel.refuse_unread()  # somebody between could have put it there
-        self.channel.send(b"S")
-        await self.channel.flush()
-        await self.channel.encrypt(self.tls)
 
     async def _admit(self, code: int, body: bytes) -> tuple[Person, dict[str, str]]:
         major, minor = code >> 16, code & 0xFFFF
@@ -97,28 +93,25 @@ class Startup:
                 self.admission.check_may_try(user, address)
 
         check_may_try()
+        exchange = Exchange(verifier, user)
         try:
-            await self._authenticate(Exchange(verifier, user), check_may_try)
+            self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
+            reader = Reader(await self._password_message())
+            mechanism = reader.text()
+            if mechanism != MECHANISM:
+                message = f"authentication by {mechanism} is not supported, only {MECHANISM}"
+                raise errors.FatalError(errors.PROTOCOL_VIOLATION, message)
+            first = reader.take(reader.int32()).decode("ascii", "replace")
+            self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
+            final = (await self._password_message()).decode("ascii", "replace")
+            check_may_try()
+            self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
         except errors.FatalError as error:
             if error.sqlstate == errors.WRONG_PASSWORD:
                 await self.admission.failed(user, address, is_vouched=vouched)
             raise
         if not vouched:
             self.admission.succeeded(user, address)
-
-    async def _authenticate(self, exchange: Exchange, check_may_try: Callable[[], None]) -> None:
-        self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
-        reader = Reader(await self._password_message())
-        mechanism = reader.text()
-        if mechanism != MECHANISM:
-            raise errors.FatalError(
-                errors.PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}"
-            )
-        first = reader.take(reader.int32()).decode("ascii", "replace")
-        self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
-        final = (await self._password_message()).decode("ascii", "replace")
-        check_may_try()
-        self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
 
     async def _password_message(self) -> bytes:
         """The body of a password message; one that is too long is refused before it is taken in."""

@@ -219,10 +219,8 @@ class Statements:
         else:
             portal = self._portal(name)
             prepared = portal.prepared
-            is_described_later = (
-                prepared.fields is not None and portal.result is None and not self._is_described(prepared)
-            )
-            if is_described_later and await self._next_kind() == ord("E"):
+            may_wait = prepared.fields is not None and portal.result is None and not self._is_described(prepared)
+            if may_wait and await self._next_kind() == ord("E"):
                 self._undescribed = portal
                 return
             self._describe_now(prepared, portal.result_formats)
@@ -301,16 +299,16 @@ class Statements:
             return await self.session.execute(portal, alone=alone)
 
     async def answer(self, portal: Portal, rows_max: int) -> None:
-        result = portal.result
+        result, channel, flush = portal.result, self.line.channel, self.line.flush
         assert result is not None
         if result.copy is not None:
             if portal.is_done:
                 raise errors.SqlError(errors.NOT_IN_PREREQUISITE_STATE, "a COPY that is done cannot be executed again")
             with self.session.kept.holding(result.bytes_held):
                 async with self.line.interruptible():
-                    await send_copy(portal, self.line.channel, self.line.flush)
+                    await send_copy(portal, channel, flush)
             return
-        if send_at_once(portal, rows_max, self.line.channel):
+        if send_at_once(portal, rows_max, channel):
             return
         held = result.bytes_held
         if not held and result.more is None:  # the rows are not many
@@ -319,7 +317,7 @@ class Statements:
         with self.session.kept.holding(held if portal.waiting_bytes is None else 0):
             try:
                 async with self.line.interruptible():
-                    is_done = await send_rows(portal, rows_max, self.line.channel, self.line.flush)
+                    is_done = await send_rows(portal, rows_max, channel, flush)
             except errors.SqlError as error:
                 if is_kept:  # an error would say that it is not (T7)
                     message = f"{error.message}: it is done, but its answer was not taken"
