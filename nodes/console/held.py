@@ -29,28 +29,20 @@ def shown(pane: Pane | None) -> Json:
     if pane is not None and (end := ended(pane)) is not None:
         found |= {"ended": end}
     elif pane is not None and held is not None:
-        used = _used(pane.node, held["tables"])
-        found |= {"since": held["since"], "has_written": held["has_written"], "tables": used}
+        found |= {"since": held["since"], "has_written": held["has_written"]}
+        versions = held["tables"]
+        leases = leases_on(node=node) if versions else ()
+        ends = {(lease.table_id, lease.version): lease.expires_at.isoformat() for lease in leases}
+        waits = waits_for_leases([one["id"] for one in versions]) if versions else []
+        for one in versions:
+            mine = (node, one["id"], one["version"])
+            blocked = [
+                {"id": change["id"], "tables": tables(change), "element": change["element"]}
+                for change in waits
+                if any((held["node"], held["table_id"], held["version"]) == mine for held in change["blockers"])
+            ]
+            found["tables"].append(one | {"until": ends.get(mine[1:]), "waits": blocked})
     return found | {"digest": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
-
-
-def _used(node: str, versions: list[Json]) -> list[Json]:
-    if not versions:
-        return []
-    ends = {(lease.table_id, lease.version): lease.expires_at.isoformat() for lease in leases_on(node=node)}
-    waits = waits_for_leases([one["id"] for one in versions])
-    return [
-        one | {"until": ends.get((one["id"], one["version"])), "waits": _waits(waits, node, one)} for one in versions
-    ]
-
-
-def _waits(waits: list[Json], node: str, version: Json) -> list[Json]:
-    mine = (node, version["id"], version["version"])
-    return [
-        {"id": change["id"], "tables": tables(change), "element": change["element"]}
-        for change in waits
-        if any((held["node"], held["table_id"], held["version"]) == mine for held in change["blockers"])
-    ]
 
 
 def ended(pane: Pane) -> Json | None:

@@ -66,7 +66,13 @@ def holds() -> list[Hold]:
 def begin(node: str, *, who: str, table_id: int, table: str, connect: Callable[[], psycopg.Connection]) -> Hold:
     """Open the transaction and keep it. Raises `HoldRefused`."""
     hold = Hold(node, who, table_id, table, datetime.now(UTC) + timedelta(seconds=HOLD_S_MAX))
-    _take_place(hold)
+    with _guard:
+        if (other := _holds.get(node)) is not None:
+            names = {"who": other.who, "node": node}
+            raise HoldRefused(gettext("%(who)s already holds a transaction open on %(node)s.") % names)
+        if len(_holds) >= HOLDS_MAX:
+            raise HoldRefused(gettext("%(n)s transactions are held open. That is the limit.") % {"n": HOLDS_MAX})
+        _holds[node] = hold
     try:
         session = _open(hold, connect)
         hold.began = datetime.now(UTC)
@@ -87,17 +93,6 @@ def release(node: str, *, who: str) -> None:
     if hold is None or not hold.is_begun.is_set() or not _end(hold):
         raise HoldRefused(gettext("No transaction is held open on %(node)s.") % {"node": node})
     _append("held transaction ended", hold, who=who)
-
-
-def _take_place(hold: Hold) -> None:
-    with _guard:
-        other = _holds.get(hold.node)
-        if other is not None:
-            names = {"who": other.who, "node": hold.node}
-            raise HoldRefused(gettext("%(who)s already holds a transaction open on %(node)s.") % names)
-        if len(_holds) >= HOLDS_MAX:
-            raise HoldRefused(gettext("%(n)s transactions are held open. That is the limit.") % {"n": HOLDS_MAX})
-        _holds[hold.node] = hold
 
 
 def _open(hold: Hold, connect: Callable[[], psycopg.Connection]) -> psycopg.Connection:

@@ -51,25 +51,20 @@ def picture(trace: Json, node: str) -> str:
         took = max(step["ms"] - before, 0.0)
         before = step["ms"]
         sentence = step["words"] if step["do"] == "sent" else f"{step['words']} +{took:.1f} ms"
-        events.append(_event(step, f"{number}", sentence, node=node, catalog=catalog, storages=storages))
+        match step["do"]:
+            case "refused":
+                events.append(Event(storages, f"{number}", sentence, is_refused=True))
+            case "accepted":
+                events.append(Event(storages, f"{number}", sentence, node))
+            case do if do in ("reload", "join") or (do == "lease" and not step["was_held"]):
+                events.append(Event(node, f"{number}", sentence, catalog))
+            case "sent" | "write":
+                events.append(Event(node, f"{number}", sentence, storages))
+            case _:
+                events.append(Event(node, f"{number}", sentence))
     title = ngettext("%(n)s step, %(ms)s ms", "%(n)s steps, %(ms)s ms", len(events))
     title %= {"n": len(events), "ms": f"{trace['ms']:.1f}"}
     return draw(title, (node, catalog, storages), events, (), alone=False)
-
-
-def _event(step: Json, number: str, sentence: str, *, node: str, catalog: str, storages: str) -> Event:
-    match step["do"]:
-        case "refused":
-            return Event(storages, number, sentence, is_refused=True)
-        case "accepted":
-            return Event(storages, number, sentence, node)
-        case "reload" | "join":
-            return Event(node, number, sentence, catalog)
-        case "lease" if not step["was_held"]:
-            return Event(node, number, sentence, catalog)
-        case "sent" | "write":
-            return Event(node, number, sentence, storages)
-    return Event(node, number, sentence)
 
 
 def address(trace: Json, node: str) -> str:

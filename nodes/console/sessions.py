@@ -168,15 +168,25 @@ class Pane:
             self.used_at, started, self.heard = time.monotonic(), time.monotonic(), heard
             self.answer = answer = Answer(self.node, sql)
             was_lost = self.had_transaction and self.is_lost()
+
+            def end_late() -> None:
+                answer.stopped_after = answer.stopped_after or "seconds"
+                with contextlib.suppress(psycopg.Error):
+                    self.stop()
+
+            timer = threading.Timer(RUN_S_MAX, end_late)
+            timer.daemon = True
+            timer.start()
             try:
-                with self._limited(answer):
-                    _exchange(self.connection, sql, answer)
+                _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
                 is_unknown = self.had_transaction and not was_lost and may_commit(sql)
                 if is_unknown:
                     self.unfinished = None
                 words = str(error).strip() if error.sqlstate else self._words_of_loss(is_unknown=is_unknown)
                 answer.error = Trouble("FATAL", error.sqlstate or CONNECTION_FAILURE, words)
+            finally:
+                timer.cancel()
             answer.ms = (time.monotonic() - started) * 1000
             answer.transaction = self.transaction
             self.last = answer
@@ -197,9 +207,12 @@ class Pane:
 
     def is_lost(self) -> bool:
         """True when the node has ended the connection: its end has arrived here, though nothing was sent since."""
-        pgconn = self.connection.pgconn
+        pgconn, poll = self.connection.pgconn, select.poll()  # unlike select(), it takes descriptors from 1024 on
         try:
-            while not self.connection.closed and _has_input(pgconn.socket):
+            while not self.connection.closed:
+                poll.register(pgconn.socket, select.POLLIN)
+                if not poll.poll(0):
+                    break
                 pgconn.consume_input()
         except psycopg.OperationalError:
             return True
@@ -208,17 +221,18 @@ class Pane:
     def _words_of_loss(self, *, is_unknown: bool) -> str:
         """The end of a connection in words of ours. `is_unknown`: the node may have committed before it ended."""
         if is_unknown:
-            return gettext(
+            words = gettext(
                 "%(node)s ended the connection while it ran your text. The outcome of the transaction is unknown."
                 " Check whether it took effect before you run it again."
-            ) % {"node": self.node}
-        if self.had_transaction:
-            return gettext("%(node)s ended the connection. Its open transaction is lost: nothing of it was kept.") % {
-                "node": self.node
-            }
-        return gettext(
-            "%(node)s ended the connection while the statement ran. Check whether it took effect, then run it again."
-        ) % {"node": self.node}
+            )
+        elif self.had_transaction:
+            words = gettext("%(node)s ended the connection. Its open transaction is lost: nothing of it was kept.")
+        else:
+            words = gettext(
+                "%(node)s ended the connection while the statement ran. Check whether it took effect, then run it"
+                " again."
+            )
+        return words % {"node": self.node}
 
     def _note(self, message: psycopg.errors.Diagnostic) -> None:
         if message.sqlstate == TRACE:
@@ -230,46 +244,24 @@ class Pane:
         elif len(self.answer.notices) < NOTICES_MAX:
             self.answer.notices.append(_trouble(message))
 
-    @contextlib.contextmanager
-    def _limited(self, answer: Answer) -> Iterator[None]:
-        def stop() -> None:
-            answer.stopped_after = answer.stopped_after or "seconds"
-            with contextlib.suppress(psycopg.Error):
-                self.stop()
-
-        timer = threading.Timer(RUN_S_MAX, stop)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
     def stop(self) -> None:
         self.connection.cancel_safe(timeout=CONNECT_S)
 
     def close(self) -> None:
         """End the session; a statement that runs is stopped first, and its own thread ends the session then."""
         self.is_given_up = True
+
+        def stop_until_it_ends() -> None:  # a cancel may overtake its statement, and stops nothing then
+            while self.in_use.locked():
+                with contextlib.suppress(psycopg.Error):
+                    self.stop()
+                time.sleep(STOP_AGAIN_S)
+
         if self.in_use.acquire(blocking=False):
             self.connection.close()
             self.in_use.release()
         else:
-            threading.Thread(target=self._stop_until_it_ends, daemon=True).start()
-
-    def _stop_until_it_ends(self) -> None:
-        """A request to cancel may overtake its statement, and stops nothing then: it is repeated."""
-        while self.in_use.locked():
-            with contextlib.suppress(psycopg.Error):
-                self.stop()
-            time.sleep(STOP_AGAIN_S)
-
-
-def _has_input(descriptor: int) -> bool:
-    """True if something has arrived; unlike select(), poll() takes descriptors from 1024 on."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
+            threading.Thread(target=stop_until_it_ends, daemon=True).start()
 
 
 def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
@@ -297,10 +289,9 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
             grid.columns = grid.columns or [
                 (result.fname(n) or b"?column?").decode(errors="replace") for n in range(result.nfields)
             ]
-            _keep(result, grid, answer)
-            if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
-                answer.stopped_after = "rows"
-                connection.cancel_safe(timeout=CONNECT_S)
+            for row in range(result.ntuples):
+                _keep([result.get_value(row, column) for column in range(result.nfields)], grid, answer)
+            _stop_at_most(connection, grid, answer)
         if result.status != pq.ExecStatus.SINGLE_TUPLE:
             grid.tag = (result.command_status or b"").decode()
             answer.add(grid)
@@ -314,14 +305,8 @@ def _copy(connection: psycopg.Connection, grid: Grid, answer: Answer) -> None:
         if not count:
             connection.wait(_arrival(pgconn))
             continue
-        grid.row_count += 1
-        if len(grid.rows) < ROWS_SHOWN and answer.chars < ANSWER_CHARS_MAX:
-            cell = _cell(bytes(found[1]).rstrip(b"\n"))
-            answer.chars += len(cell or "") + 1
-            grid.rows.append([cell])
-        if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
-            answer.stopped_after = "rows"
-            connection.cancel_safe(timeout=CONNECT_S)
+        _keep([bytes(found[1]).rstrip(b"\n")], grid, answer)
+        _stop_at_most(connection, grid, answer)
 
 
 def _arrival(pgconn: pq.abc.PGconn) -> Iterator[waiting.Wait]:
@@ -329,20 +314,19 @@ def _arrival(pgconn: pq.abc.PGconn) -> Iterator[waiting.Wait]:
     pgconn.consume_input()
 
 
-def _keep(result: pq.abc.PGresult, grid: Grid, answer: Answer) -> None:
-    for row in range(result.ntuples):
-        grid.row_count += 1
-        if len(grid.rows) < ROWS_SHOWN and answer.chars < ANSWER_CHARS_MAX:
-            cells = [_cell(result.get_value(row, column)) for column in range(result.nfields)]
-            answer.chars += sum(len(cell or "") + 1 for cell in cells)
-            grid.rows.append(cells)
+def _keep(row: list[bytes | None], grid: Grid, answer: Answer) -> None:
+    grid.row_count += 1
+    if len(grid.rows) < ROWS_SHOWN and answer.chars < ANSWER_CHARS_MAX:
+        texts = [None if data is None else data.decode(errors="replace") for data in row]
+        cells = [t if t is None or len(t) <= CELL_CHARS_MAX else f"{t[:CELL_CHARS_MAX]}…" for t in texts]
+        answer.chars += sum(len(cell or "") + 1 for cell in cells)
+        grid.rows.append(cells)
 
 
-def _cell(data: bytes | None) -> str | None:
-    if data is None:
-        return None
-    text = data.decode(errors="replace")
-    return text if len(text) <= CELL_CHARS_MAX else f"{text[:CELL_CHARS_MAX]}…"
+def _stop_at_most(connection: psycopg.Connection, grid: Grid, answer: Answer) -> None:
+    if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
+        answer.stopped_after = "rows"
+        connection.cancel_safe(timeout=CONNECT_S)
 
 
 def _trouble(message: psycopg.errors.Diagnostic) -> Trouble:

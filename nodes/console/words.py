@@ -10,46 +10,36 @@ Json = dict[str, Any]
 
 
 def described(trace: Json) -> Json:
+    signs = [pair["sign"] for pair in trace.get("pairs", ())]
     return trace | {
-        "scans": [scan | {"words": _scan(scan), "missed": [_missed(scan, one) for one in scan["not_used"]]}
-                  for scan in trace.get("scans", ())],
-        "hidden": [_hidden(one) for one in trace.get("hidden", ())],
+        "scans": [_scan(scan) for scan in trace.get("scans", ())],
+        "hidden": [one | {"words": _why(one["element"], one["does"]) % one} for one in trace.get("hidden", ())],
         "steps": [step | {"words": _step(step)} for step in trace.get("steps", ())],
-        "counts": _counts(trace.get("pairs", ())),
+        "counts": [(sign, signs.count(sign)) for sign in ("+", "~", "-") if sign in signs],
         "unchanged": trace.get("keys", 0) - len(trace.get("pairs", ())),
         "not_shown": trace.get("left_out", 0),
-    }  # fmt: skip
+    }
 
 
-def _counts(pairs: Any) -> list[tuple[str, int]]:
-    signs = [pair["sign"] for pair in pairs]
-    return [(sign, signs.count(sign)) for sign in ("+", "~", "-") if sign in signs]
-
-
-def _scan(scan: Json) -> str:
-    about = {"table": scan["table"], "version": scan["version"], "index": scan["index"]}
-    if scan["by"] == "index":
-        return gettext("%(table)s v%(version)s was read by index %(index)s.") % about
-    if scan["by"] == "key":
-        return gettext("%(table)s v%(version)s was read by its primary key.") % about
-    if scan["by"] == "keys, if few":
-        return gettext("%(table)s v%(version)s was read by keys that other tables say, or row by row if many.") % about
-    return gettext("%(table)s v%(version)s was read row by row: no index that may be used serves.") % about
-
-
-def _missed(scan: Json, index: Json) -> Json:
-    about = {"index": index["name"], "state": index["state"], "version": scan["version"]}
-    words = gettext("%(index)s is %(state)s in v%(version)s: this scan may not use it.") % about
-    return index | {"words": words}
-
-
-def _hidden(one: Json) -> Json:
-    """Why an element is invisible to the statement, and what a write does with it all the same."""
-    about = {"name": one["name"], "state": one["state"], "version": one["version"]}
-    return one | {"words": _why(one["element"], one["does"]) % about}
+def _scan(scan: Json) -> Json:
+    match scan["by"]:
+        case "index":
+            words = gettext("%(table)s v%(version)s was read by index %(index)s.")
+        case "key":
+            words = gettext("%(table)s v%(version)s was read by its primary key.")
+        case "keys, if few":
+            words = gettext("%(table)s v%(version)s was read by keys that other tables say, or row by row if many.")
+        case _:
+            words = gettext("%(table)s v%(version)s was read row by row: no index that may be used serves.")
+    of_index, missed = gettext("%(index)s is %(state)s in v%(version)s: this scan may not use it."), []
+    for one in scan["not_used"]:
+        about = {"index": one["name"], "state": one["state"], "version": scan["version"]}
+        missed.append(one | {"words": of_index % about})
+    return scan | {"words": words % scan, "missed": missed}
 
 
 def _why(element: str, does: str) -> str:
+    """Why an element is invisible to the statement, and what a write does with it all the same."""
     match element, does:
         case "column", "refused as unknown":
             return gettext("column %(name)s is %(state)s in v%(version)s: statements do not know it")
@@ -77,34 +67,28 @@ def _why(element: str, does: str) -> str:
 
 def _step(step: Json) -> str:
     match step["do"]:
+        case "lease" if step["was_held"]:
+            return gettext("The node holds a lease on %(table)s v%(version)s: nobody was asked.") % step
+        case "lease" | "version" if step["fresh"]:
+            return gettext("The node asked for the newest version: %(table)s v%(version)s.") % step
         case "lease":
-            about = {"table": step["table"], "version": step["version"]}
-            if step["was_held"]:
-                return gettext("The node holds a lease on %(table)s v%(version)s: nobody was asked.") % about
-            if step["fresh"]:
-                return gettext("The node asked for the newest version: %(table)s v%(version)s.") % about
-            return gettext("The node acquired a lease on %(table)s v%(version)s.") % about
+            return gettext("The node acquired a lease on %(table)s v%(version)s.") % step
         case "version":
-            about = {"table": step["table"], "version": step["version"]}
-            if step["fresh"]:
-                return gettext("The node asked for the newest version: %(table)s v%(version)s.") % about
-            return gettext("The node uses %(table)s v%(version)s without a lease: the storages check it.") % about
+            return gettext("The node uses %(table)s v%(version)s without a lease: the storages check it.") % step
         case "plan":
             used = ", ".join(f"{name} v{version}" for name, version in step["versions"])
             if not used:
                 return gettext("Planned without a table.")
             return gettext("Planned with %(versions)s.") % {"versions": used}
+        case "retry" if step["fresh"]:
+            return gettext("Refused (%(sqlstate)s): %(message)s. Tried again with the newest versions.") % step
         case "retry":
-            about = {"sqlstate": step["sqlstate"], "message": step["message"]}
-            if step["fresh"]:
-                return gettext("Refused (%(sqlstate)s): %(message)s. Tried again with the newest versions.") % about
-            return gettext("Refused (%(sqlstate)s): %(message)s. Tried again.") % about
+            return gettext("Refused (%(sqlstate)s): %(message)s. Tried again.") % step
         case "reload" if step.get("found") is not None:
             about = {"ms": step["took_ms"], "version": step["found"]}
             return gettext("Reloaded in %(ms)s ms: the newest version is v%(version)s.") % about
         case "reload":
-            about = {"message": step["message"]}
-            return gettext("%(message)s: an old version could explain that, so the newest ones were asked for.") % about
+            return gettext("%(message)s: an old version could explain that, so the newest ones were asked for.") % step
         case "request":
             hashes = ", ".join(f"{name} {digits[:6]}" for name, digits in step["sent"].items())
             about = {"table": step["table"], "version": step["version"], "hashes": hashes or "-"}
@@ -112,10 +96,9 @@ def _step(step: Json) -> str:
         case "sent":
             return gettext("Sent to the storages, with version and hashes.")
         case "accepted":
-            about = {"table": step["table"], "version": step["version"]}
-            return gettext("The storages accepted %(table)s v%(version)s.") % about
+            return gettext("The storages accepted %(table)s v%(version)s.") % step
         case "refused":
-            return gettext("Refused before anything was written: %(message)s.") % {"message": step["message"]}
+            return gettext("Refused before anything was written: %(message)s.") % step
         case "join":
             return gettext("Waited %(ms)s ms for a reload that another request had caused.") % {"ms": step["took_ms"]}
         case "write":
