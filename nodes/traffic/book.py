@@ -151,10 +151,8 @@ class Book:
             return Update(key, column, sample[column])
         if kind == "look":
             return Look(column, sample[column])
-        is_newest = (
-            key == self.first + self.next_key - 1
-        )  # stays: who inserts behind the greatest key meets no used one
-        return Delete(key) if kind == "delete" and not is_newest else Read(key)
+        newest = self.first + self.next_key - 1  # stays: who inserts behind the greatest key meets no used one
+        return Delete(key) if kind == "delete" and key != newest else Read(key)
 
     def _insert(self) -> Insert:
         self.next_key += 1

@@ -16,7 +16,7 @@ from psycopg import errors, sql
 
 from catalog.text.mistakes import in_words
 from leases.asyncio.session import shut_down
-from nodes.traffic.book import Action, Book, Delete, Insert, Look, Read, Row, Shape, Update, Write
+from nodes.traffic.book import Action, Book, Delete, Insert, Look, Read, Row, Shape, Update
 from nodes.traffic.meter import Meter
 
 RETRIES_MAX = 50
@@ -77,16 +77,13 @@ class Client(threading.Thread):
     def end_stalled(self, now: float) -> None:
         """Cut the connection when its statement has been under way for too long; called by another thread."""
         with self._guard:
-            if self._connection is None or self._began is None or now - self._began < self._stalled_s():
+            limit_s = STALLED_AT_THE_END_S if self._stop_event.is_set() else STALLED_S
+            limit_s = DELETING_S_MAX if self._is_deleting else limit_s
+            if self._connection is None or self._began is None or now - self._began < limit_s:
                 return
             self._began, self._has_stalled = None, True
             with suppress(psycopg.Error):  # it was lost meanwhile
                 shut_down(self._connection)
-
-    def _stalled_s(self) -> float:
-        if self._is_deleting:
-            return DELETING_S_MAX
-        return STALLED_AT_THE_END_S if self._stop_event.is_set() else STALLED_S
 
     def run(self) -> None:
         try:
@@ -165,10 +162,20 @@ class Client(threading.Thread):
                 written = self._book.rows.get(action.key)
                 self.meter.fail(f"row {action.key} is {row}, was written as {written}", is_wrong=True)
         elif isinstance(action, Look):
-            params = (action.value, self._book.first, self._book.limit)
-            self._check_look(action, self._rows(self._query_of(action), params))
+            found = self._rows(self._query_of(action), (action.value, self._book.first, self._book.limit))
+            keys = sorted(row[0] for row in found if self._book.expects(row[0]))
+            expected = self._book.having(action.column, action.value)
+            if keys != expected:
+                column = self._shape.columns[action.column]
+                message = f"rows with {column} = {action.value!r} are {keys}, were written as {expected}"
+                self.meter.fail(message, is_wrong=True)
         else:
-            self._rows(self._query_of(action), self._write_params(action))
+            params: tuple[Any, ...] = (action.key,)
+            if isinstance(action, Insert):
+                params = (action.key, *action.row)
+            elif isinstance(action, Update):
+                params = (action.value, action.key)
+            self._rows(self._query_of(action), params)
             self._book.done(action)
 
     def _is_lost(self, error: psycopg.Error) -> bool:
@@ -247,38 +254,18 @@ class Client(threading.Thread):
     def _connect(address: str) -> psycopg.Connection[Any]:
         return psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX)
 
-    def _check_look(self, action: Look, found: list[Row]) -> None:
-        keys = sorted(row[0] for row in found if self._book.expects(row[0]))
-        expected = self._book.having(action.column, action.value)
-        if keys != expected:
-            column = self._shape.columns[action.column]
-            message = f"rows with {column} = {action.value!r} are {keys}, were written as {expected}"
-            self.meter.fail(message, is_wrong=True)
-
-    # the statements
-
     def _query_of(self, action: Action) -> sql.Composed:
         table, key = sql.Identifier(self._shape.table), sql.Identifier(self._shape.key)
         columns = sql.SQL(", ").join(map(sql.Identifier, self._shape.columns))
         if isinstance(action, Insert):
             places = sql.SQL(", ").join([sql.Placeholder()] * (len(self._shape.columns) + 1))
             return sql.SQL("INSERT INTO {} ({}, {}) VALUES ({})").format(table, key, columns, places)
-        if isinstance(action, Update):
-            column = sql.Identifier(self._shape.columns[action.column])
-            return sql.SQL("UPDATE {} SET {} = {} WHERE {} = {}").format(
-                table, column, sql.Placeholder(), key, sql.Placeholder()
-            )
         if isinstance(action, Delete):
-            return sql.SQL("DELETE FROM {} WHERE {} = {}").format(table, key, sql.Placeholder())
+            return sql.SQL("DELETE FROM {} WHERE {} = %s").format(table, key)
         if isinstance(action, Read):
-            return sql.SQL("SELECT {} FROM {} WHERE {} = {}").format(columns, table, key, sql.Placeholder())
+            return sql.SQL("SELECT {} FROM {} WHERE {} = %s").format(columns, table, key)
         column = sql.Identifier(self._shape.columns[action.column])
-        return sql.SQL("SELECT {} FROM {} WHERE {} = {} AND {} >= {} AND {} < {}").format(
-            key, table, column, sql.Placeholder(), key, sql.Placeholder(), key, sql.Placeholder()
-        )
-
-    @staticmethod
-    def _write_params(action: Write) -> tuple[Any, ...]:
-        if isinstance(action, Insert):
-            return (action.key, *action.row)
-        return (action.value, action.key) if isinstance(action, Update) else (action.key,)
+        if isinstance(action, Update):
+            return sql.SQL("UPDATE {} SET {} = %s WHERE {} = %s").format(table, column, key)
+        look = sql.SQL("SELECT {} FROM {} WHERE {} = %s AND {} >= %s AND {} < %s")
+        return look.format(key, table, column, key, key)

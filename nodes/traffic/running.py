@@ -133,26 +133,23 @@ def keys_there(shape: Shape, addresses: list[str]) -> tuple[int | None, int | No
 
 
 def _ask_any(addresses: list[str], question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
-    *others, last = addresses
-    for address in others:
-        with suppress(psycopg.OperationalError):
-            return _ask(address, question)
-    return _ask(last, question)
+    def cut(connection: psycopg.Connection[Any]) -> None:
+        with suppress(psycopg.Error):  # it was lost meanwhile
+            shut_down(connection)
 
-
-def _ask(address: str, question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
-    with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
-        cut = threading.Timer(ANSWER_S_MAX, _cut, (connection,))
-        cut.start()
+    for number, address in enumerate(addresses, start=1):
         try:
-            return question(connection)
-        finally:
-            cut.cancel()
-
-
-def _cut(connection: psycopg.Connection[Any]) -> None:
-    with suppress(psycopg.Error):  # it was lost meanwhile
-        shut_down(connection)
+            with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
+                timer = threading.Timer(ANSWER_S_MAX, cut, (connection,))
+                timer.start()
+                try:
+                    return question(connection)
+                finally:
+                    timer.cancel()
+        except psycopg.OperationalError:
+            if number == len(addresses):
+                raise
+    raise AssertionError("no address was given")
 
 
 def address_of(host: str, port: int) -> str:

@@ -57,7 +57,13 @@ class Command(BaseCommand):
             keep_rows=options["keep"],
         )
         meter, seconds = self._watch(running, options["seconds"], quiet=options["json"])
-        self._report(meter, seconds, as_json=options["json"])
+        summary = meter.to_json(seconds)
+        if options["json"]:
+            self.stdout.write(json.dumps(summary, indent=2))
+        else:
+            self.stdout.write(", ".join(f"{name} {value}" for name, value in summary.items() if name != "shown"))
+            for message in meter.shown:
+                self.stdout.write(f"error: {message}")
         if meter.errors:
             raise CommandError(f"{meter.errors} errors were seen", returncode=1)
 
@@ -110,15 +116,6 @@ class Command(BaseCommand):
             self.stderr.write(left)
         return running.meter(), time.monotonic() - began
 
-    def _report(self, meter: Meter, seconds: float, *, as_json: bool) -> None:
-        summary = meter.to_json(seconds)
-        if as_json:
-            self.stdout.write(json.dumps(summary, indent=2))
-            return
-        self.stdout.write(", ".join(f"{name} {value}" for name, value in summary.items() if name != "shown"))
-        for message in meter.shown:
-            self.stdout.write(f"error: {message}")
-
     # --- the process of a run that was started from the page
 
     def _follow(self, number: int) -> None:
@@ -135,26 +132,24 @@ class Command(BaseCommand):
             why = in_words(error)
             raise
         finally:
-            self._finish(run, why or "its process ended")
+            try:
+                runs.finish(run, why or "its process ended")
+            except DatabaseError as error:  # it does not report any more: the timetable ends it
+                log.warning("that traffic has ended is not stored: %s", error)
         self.stdout.write(f"traffic on {run.table_name} ended: {why}")
 
     def _carry_out(self, run: TrafficRun) -> str:
-        running, seconds_max = self._start_run(run), END_AT_ONCE_S_MAX
-        why = ""
+        running, seconds_max, why = self._start_run(run), END_AT_ONCE_S_MAX, ""
         try:
-            why = self._until_it_ends(run, running)
+            while not why:
+                running.stop.wait(1.0)
+                why = self._store_figures(run, running)
             seconds_max = END_S_MAX
         except KeyboardInterrupt:
             why = runs.CLUSTER_STOPPED
         finally:
             left = remain(running.end(seconds_max=seconds_max, looked=lambda: self._store_figures(run, running)))
         return "; ".join(filter(None, (why, left)))
-
-    def _finish(self, run: TrafficRun, why: str) -> None:
-        try:
-            runs.finish(run, why)
-        except DatabaseError as error:  # it does not report any more: the timetable ends it
-            log.warning("that traffic has ended is not stored: %s", error)
 
     def _start_run(self, run: TrafficRun) -> Running:
         """A client's own node may be down now: it goes there when it is back."""
@@ -165,13 +160,6 @@ class Command(BaseCommand):
         each, rate = run.clients, float(run.clients * len(addresses) * runs.STATEMENTS_PER_S)
         shape = self._shape(run.table_name, [])
         return self._start(shape, addresses, each=each, rate=rate, writes_percent=run.writes_percent)
-
-    def _until_it_ends(self, run: TrafficRun, running: Running) -> str:
-        why = ""
-        while not why:
-            running.stop.wait(1.0)
-            why = self._store_figures(run, running)
-        return why
 
     def _store_figures(self, run: TrafficRun, running: Running) -> str:
         """Store the figures of the last second; why it is to end, or an empty text."""
