@@ -63,7 +63,11 @@ def end_now(node: str, code: int, loop: asyncio.AbstractEventLoop) -> None:
 
 
 def left_over(loop: asyncio.AbstractEventLoop) -> list[str]:
-    tasks = [f"task {_name(task)}" for task in asyncio.all_tasks(loop) if not task.done()]
+    tasks = [
+        f"task {task.get_name()} ({getattr(task.get_coro(), '__qualname__', '?')})"
+        for task in asyncio.all_tasks(loop)
+        if not task.done()
+    ]
     frames = sys._current_frames()
     threads = []
     for thread in threading.enumerate():
@@ -73,7 +77,3 @@ def left_over(loop: asyncio.AbstractEventLoop) -> list[str]:
         if frame.f_code.co_name != "_worker":  # where a thread of a pool waits for work
             threads.append(f"thread {thread.name} in {frame.f_code.co_filename}:{frame.f_lineno}")
     return tasks + threads
-
-
-def _name(task: "asyncio.Task[object]") -> str:
-    return f"{task.get_name()} ({getattr(task.get_coro(), '__qualname__', '?')})"

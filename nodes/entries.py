@@ -43,7 +43,7 @@ _guard = threading.Lock()
 
 def entries_of(descriptor: Descriptor) -> list[Json]:
     """For each storage of the table its rows, and of the indexes that move, or are newest, entries and state."""
-    shown = _indexes(descriptor)
+    shown = sorted(descriptor.indexes, key=lambda one: (one.state is State.PUBLIC, -one.id))[:INDEXES_SHOWN]
     found = []
     for storage in range(1, descriptor.storage_count(settings.STORAGE_COUNT) + 1):
         elements = [_element(descriptor, index, storage) for index in shown]
@@ -93,10 +93,6 @@ def _was_public(table_id: int, version: int, index_id: int) -> bool:
     except ObjectDoesNotExist:
         return False
     return any(one.id == index_id and one.state is State.PUBLIC for one in earlier.indexes)
-
-
-def _indexes(descriptor: Descriptor) -> list[Index]:
-    return sorted(descriptor.indexes, key=lambda one: (one.state is State.PUBLIC, -one.id))[:INDEXES_SHOWN]
 
 
 def _element(descriptor: Descriptor, index: Index, storage: int) -> Json:

@@ -40,25 +40,18 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
         )
         found = cursor.fetchall()
         shown = found[:tables_max]
-        known = {number: _known(cursor, number, [table[0] for table in shown]) for number in numbers}
+        known: dict[int, list[tuple[int | None, list[Any]]]] = {table_id: [] for table_id, *_ in shown}
+        for number in numbers:
+            cursor.execute(KNOWN.format(number=int(number)), [list(known)])
+            there = {table_id: (fence, json.loads(text or "[]")) for table_id, fence, text in cursor.fetchall()}
+            for table_id, of_storages in known.items():
+                of_storages.append(there.get(table_id, (None, [])))
     tables = [
-        _table(
-            from_json(json.loads(body)), name, newest, [known[number].get(table_id, (None, [])) for number in numbers]
-        )
-        for table_id, name, newest, body in shown
+        _table(from_json(json.loads(body)), name, newest, known[table_id]) for table_id, name, newest, body in shown
     ]
-    return {"storages": _storages(len(numbers)), "tables": tables, "is_cut": len(found) > tables_max}
-
-
-def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int | None, list[Any]]]:
-    cursor.execute(KNOWN.format(number=int(number)), [tables])
-    return {table: (fence, json.loads(versions or "[]")) for table, fence, versions in cursor.fetchall()}
-
-
-def _storages(count: int) -> list[Json]:
-    numbers = range(1, count + 1)
-    owned = {number: owned_by(number, count, settings.BUCKET_COUNT) for number in numbers}
-    return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
+    owned = {number: owned_by(number, len(numbers), settings.BUCKET_COUNT) for number in range(1, len(numbers) + 1)}
+    storages = [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
+    return {"storages": storages, "tables": tables, "is_cut": len(found) > tables_max}
 
 
 def _table(descriptor: Descriptor, name: str, newest: int, known: list[tuple[int | None, list[Any]]]) -> Json:
@@ -89,16 +82,12 @@ def _table(descriptor: Descriptor, name: str, newest: int, known: list[tuple[int
 def requests_now() -> Json:
     """The counts of each node and table, as nodes reported them last; and those of all together."""
     totals = read_totals(Node.objects.filter(port__gt=0).values_list("name", flat=True))
-    rows = [
-        {"node": node, "table": table, "reload_ms": _mean_ms(counts), "age_s": counts.get("snapshot_age_s")}
-        | {name: int(counts.get(name) or 0) for name in COUNTED}
-        for node, one in sorted(totals.items())
-        for table, counts in sorted(one.requests.items())
-    ]
+    rows = []
+    for node, one in sorted(totals.items()):
+        for table, counts in sorted(one.requests.items()):
+            reloads, seconds = counts.get("reloads") or 0, counts.get("reload_s") or 0.0
+            mean_ms = 1000 * seconds / reloads if reloads else None
+            about = {"node": node, "table": table, "reload_ms": mean_ms, "age_s": counts.get("snapshot_age_s")}
+            rows.append(about | {name: int(counts.get(name) or 0) for name in COUNTED})
     sums = {name: sum(row[name] for row in rows) for name in COUNTED}
     return {"rows": rows, "sums": sums, "nodes": sorted(totals)}
-
-
-def _mean_ms(counts: dict[str, float | None]) -> float | None:
-    reloads, seconds = counts.get("reloads") or 0, counts.get("reload_s") or 0.0
-    return 1000 * seconds / reloads if reloads else None

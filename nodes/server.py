@@ -175,7 +175,11 @@ class Server:
             raise CannotServe(f"node {settings.name} may no longer act as the reader role")
         self.env.reader = reader
         people = People(self.env.directory.ask)
-        greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each, self._tls)
+
+        def opened(client: Client, person: Person, parameters: dict[str, str]) -> Session:
+            return open_session(self.env, client, person, parameters, settings.limits)
+
+        greeting = Greeting(opened, admission(settings, people), settings.limits.sessions_max_each, self._tls)
         clients = Clients(greeting)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stop)
@@ -249,9 +253,6 @@ class Server:
                 number += 1
                 if not meter.beats.are_idle or number % beats.IDLE_EVERY == 0:
                     await beats.publish(client, self.settings.name, meter.beats)
-
-    def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
-        return open_session(self.env, client, person, parameters, self.settings.limits)
 
     def _fatal(self, reason: str) -> None:
         self._why = f"this node stops serving: {reason}"

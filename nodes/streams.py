@@ -51,10 +51,6 @@ def meaning(sqlstate: str) -> str:
     return str(MEANINGS.get(sqlstate) or gettext("Traffic does not expect this one: the message below is the node's."))
 
 
-def _traffic(_id: int) -> dict[str, Any]:
-    return {"runs": [_run(run) for run in _going_on()], "ended": [_run(run) for run in _ended()]}
-
-
 @snapshot.once
 def _going_on() -> list[TrafficRun]:
     return list(TrafficRun.objects.filter(ended_at=None))
@@ -121,7 +117,13 @@ def _traffic_in_short() -> dict[str, Any]:
 
 snapshot.register("cluster", "wrong", "parts/wrong.html", lambda _id: _traffic_in_short(), is_sampled=True)
 snapshot.register("cluster", "pulse", "parts/json.html", _pulse, is_sampled=True)
-snapshot.register("cluster", "traffic", "parts/traffic.html", _traffic, is_sampled=True)
+snapshot.register(
+    "cluster",
+    "traffic",
+    "parts/traffic.html",
+    lambda _id: {"runs": [_run(run) for run in _going_on()], "ended": [_run(run) for run in _ended()]},
+    is_sampled=True,
+)
 snapshot.register(
     "cluster", "storages", "parts/storages.html", lambda _id: selectors.storages_now(selectors.TABLES_ON_CLUSTER)
 )

@@ -238,13 +238,12 @@ def stored_view(request: HttpRequest, view_id: int) -> HttpResponse:
     shown = {
         "view": view,
         "query": query_of(view, views, tables).strip(),
-        "columns": [{"name": column.name, "type": _type_name(column.type_oid)} for column in view.columns],
+        "columns": [
+            {"name": one.name, "type": PARAMETER_OIDS[one.type_oid].name if one.type_oid in PARAMETER_OIDS else ""}
+            for one in view.columns
+        ],
         "reads_tables": list(tables.values()),
         "reads_views": [one for one in views if one.view_id in others],
         "readers": list(readers_of([view.view_id], views)),
     }
     return render(request, "view.html", {"section": "tables"} | shown)
-
-
-def _type_name(oid: int) -> str:
-    return PARAMETER_OIDS[oid].name if oid in PARAMETER_OIDS else ""

@@ -34,39 +34,25 @@ class Check:
         return self.demand.order
 
     def refusal(self) -> SqlError:
-        return _dangling(self) if self.demand.wants_row else _still_referred_to(self)
-
-
-def _dangling(check: Check) -> SqlError:
-    table, constraint = check.descriptor.name, check.constraint
-    message = f'insert or update on table "{table}" violates foreign key constraint "{constraint.name}"'
-    return SqlError(
-        check.demand.sqlstate,
-        message + moving_state(constraint.state),
-        detail=f'Key {_key_words(check)} is not present in table "{check.other.name}".',
-        table=table,
-        constraint=constraint.name,
-    )
-
-
-def _still_referred_to(check: Check) -> SqlError:
-    name, child, is_restricted = check.constraint.name, check.other.name, check.demand.how == RESTRICT
-    violates = f'violates {"RESTRICT setting of " if is_restricted else ""}foreign key constraint "{name}"'
-    message = f'update or delete on table "{check.descriptor.name}" {violates} on table "{child}"'
-    still = "" if is_restricted else "still "
-    return SqlError(
-        check.demand.sqlstate,
-        message + moving_state(check.constraint.state),
-        detail=f'Key {_key_words(check)} is {still}referenced from table "{child}".',
-        table=child,
-        constraint=name,
-    )
-
-
-def _key_words(check: Check) -> str:
-    columns = [check.descriptor.column(column_id) for column_id in check.constraint.columns]
-    texts = (
-        (value_text(OF_SQL_TYPE[column.type], encoding.decode(column.type, value)[0]) or b"").decode()
-        for column, value in zip(columns, check.values, strict=True)
-    )
-    return f"({', '.join(column.name for column in columns)})=({', '.join(texts)})"
+        table, other, name = self.descriptor.name, self.other.name, self.constraint.name
+        columns = [self.descriptor.column(column_id) for column_id in self.constraint.columns]
+        texts = (
+            (value_text(OF_SQL_TYPE[column.type], encoding.decode(column.type, value)[0]) or b"").decode()
+            for column, value in zip(columns, self.values, strict=True)
+        )
+        key = f"Key ({', '.join(column.name for column in columns)})=({', '.join(texts)})"
+        if self.demand.wants_row:
+            message = f'insert or update on table "{table}" violates foreign key constraint "{name}"'
+            detail = f'{key} is not present in table "{other}".'
+        else:
+            is_restricted = self.demand.how == RESTRICT
+            violates = f'violates {"RESTRICT setting of " if is_restricted else ""}foreign key constraint "{name}"'
+            message = f'update or delete on table "{table}" {violates} on table "{other}"'
+            detail = f'{key} is {"" if is_restricted else "still "}referenced from table "{other}".'
+        return SqlError(
+            self.demand.sqlstate,
+            message + moving_state(self.constraint.state),
+            detail=detail,
+            table=table if self.demand.wants_row else other,
+            constraint=name,
+        )

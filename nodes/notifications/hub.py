@@ -57,7 +57,8 @@ class Hub:
                     except (ValueError, TypeError) as error:
                         log.warning("a notification that no node has sent: %s", error)
                     else:
-                        self._hand_on(notification)
+                        if notification is not None:
+                            self._hand_on(notification)
             why = psycopg.OperationalError("the store closed the session")
         except psycopg.OperationalError as error:
             why = error
@@ -70,8 +71,8 @@ class Hub:
             message = f"terminating connection: notifications may be lost, {first_line(why)}"
             end(FatalError(CONNECTION_FAILURE, message, hint="connect and LISTEN again, and look what has changed"))
 
-    def _hand_on(self, notification: Notification | None) -> None:
-        for listening, (deliver, end) in list(self.listeners.items()) if notification is not None else ():
+    def _hand_on(self, notification: Notification) -> None:
+        for listening, (deliver, end) in list(self.listeners.items()):
             try:
                 listening.receive(notification)
             except FatalError as error:

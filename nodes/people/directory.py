@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -99,19 +99,12 @@ class People:
 
     async def _find(self, names: Iterable[str]) -> dict[str, Person]:
         result = await self._ask(Command(FIND, (json.dumps(list(names)).encode(),), is_text=True))
-        rows = ([result.get_value(row, column) for column in range(4)] for row in range(result.ntuples))
-        return {person.name: person for person in map(_person, rows)}
-
-
-def _person(row: Sequence[bytes | None]) -> Person:
-    name, is_active, has_right_to_write, verifier = row
-    return Person(
-        name=(name or b"").decode(),
-        has_account=True,
-        is_active=is_active == b"\x01",
-        has_right_to_write=has_right_to_write == b"\x01",
-        verifier=_verifier((name or b"").decode(), verifier),
-    )
+        persons: dict[str, Person] = {}
+        for row in range(result.ntuples):
+            known_as, is_active, may_write, verifier = (result.get_value(row, column) for column in range(4))
+            name = (known_as or b"").decode()
+            persons[name] = Person(name, True, is_active == b"\x01", may_write == b"\x01", _verifier(name, verifier))
+        return persons
 
 
 def _verifier(name: str, text: bytes | None) -> Verifier | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Placement, State, TableId
-from catalog.states import Rule, rule
+from catalog.states import rule
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.conditions.access_paths import access, point
@@ -62,9 +62,8 @@ def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets
     found = []
     for scan in scans_of(plan):
         way = scan_json(scan, context, storages=storages, buckets=buckets)
-        if way["by"] == "all rows" and (
-            isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and bool(plan.looked_up)
-        ):
+        is_target = isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan
+        if way["by"] == "all rows" and is_target and plan.looked_up:
             way["by"] = "keys, if few"
         found.append(way)
     return found
@@ -100,31 +99,22 @@ def _would_serve(index: Index, scan: Scan, context: Context, storages: int, buck
 def hidden(descriptors: Iterable[Descriptor], kind: str, written: Container[TableId]) -> list[Json]:
     """The elements that are neither public nor absent, and what a statement of this kind does with each; it only reads
     a table that is not `written`."""
-    return [
-        {"table": descriptor.name, "version": descriptor.version}
-        | _element(element)
-        | {"does": _does(element, kind if descriptor.table_id in written else "select")}
-        for descriptor in descriptors
-        for element in _elements(descriptor)
-        if element.state not in (State.PUBLIC, State.ABSENT)
-    ]
-
-
-def _elements(descriptor: Descriptor) -> Iterator[Column | Index | Constraint | Placement]:
-    yield from descriptor.columns
-    yield from descriptor.indexes
-    yield from descriptor.constraints
-    yield from descriptor.placements
-
-
-def _element(element: Column | Index | Constraint | Placement) -> Json:
-    kinds = {Column: "column", Index: "index", Constraint: "constraint", Placement: "placement"}
-    name = str(element.id) if isinstance(element, Placement) else element.name
-    shown = {"element": kinds[type(element)], "name": name, "state": element.state.value}
-    return shown | {"filling": getattr(element, "filling", False)}
-
-
-def _does(element: Column | Index | Constraint | Placement, kind: str) -> str:
-    found: Rule = rule(element.kind, element.state)
-    does = getattr(found, OF_KIND.get(kind, "read")).value
-    return str(does)
+    found = []
+    for descriptor in descriptors:
+        by = OF_KIND.get(kind, "read") if descriptor.table_id in written else "read"
+        elements: tuple[Column | Index | Constraint | Placement, ...]
+        elements = *descriptor.columns, *descriptor.indexes, *descriptor.constraints, *descriptor.placements
+        found += [
+            {
+                "table": descriptor.name,
+                "version": descriptor.version,
+                "element": type(element).__name__.lower(),
+                "name": str(element.id) if isinstance(element, Placement) else element.name,
+                "state": element.state.value,
+                "filling": getattr(element, "filling", False),
+                "does": str(getattr(rule(element.kind, element.state), by).value),
+            }
+            for element in elements
+            if element.state not in (State.PUBLIC, State.ABSENT)
+        ]
+    return found

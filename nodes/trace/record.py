@@ -63,10 +63,12 @@ class Trace:
     def planned(
         self, pins: Mapping[int, Pin], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]
     ) -> None:
-        descriptors = list(used)
-        self.tables = [_table(one, pins) for one in descriptors]
-        self.scans, self.hidden = list(scans), list(hidden)
-        self.step("plan", versions=[[one.name, one.version] for one in descriptors])
+        self.scans, self.hidden, self.tables = list(scans), list(hidden), []
+        for one in used:
+            pin = pins.get(one.table_id)  # a table that the transaction itself has made has none
+            until = None if pin is None else pin.expires_at_now.isoformat()
+            self.tables.append({"id": one.table_id, "name": one.name, "version": one.version, "until": until})
+        self.step("plan", versions=[[one["name"], one["version"]] for one in self.tables])
 
     def again(self, do: str, **more: Any) -> None:
         """The statement is tried anew, and nothing that was written is kept: a "retry", or a "reload"."""
@@ -129,9 +131,3 @@ def transaction_json(
             for pin in pins
         ],
     }
-
-
-def _table(descriptor: Descriptor, pins: Mapping[int, Pin]) -> Json:
-    pin = pins.get(descriptor.table_id)  # a table that the transaction itself has made has none
-    until = None if pin is None else pin.expires_at_now.isoformat()
-    return {"id": descriptor.table_id, "name": descriptor.name, "version": descriptor.version, "until": until}
