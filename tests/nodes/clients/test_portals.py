@@ -53,7 +53,11 @@ def test_a_portal_ends_with_its_transaction(cluster: Cluster, raw: Raw, begin: s
     while rows(answers)[-1:] != [(b"UTF8",)]:
         answers += raw.until_ready()
     assert [fields(body)["C"] for kind, body in answers if kind == b"E"] == ["34000"]
-    assert transactions_at_the_store(cluster) == 0
+    idle = cluster.read(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node n1 %%'"
+        " AND datname = current_database() AND state LIKE 'idle in transaction%%'"
+    )
+    assert idle == [(0,)]
 
 
 LARGE_ROWS, LENGTH, FETCHED = 400, 50_000, 50
@@ -140,13 +144,3 @@ def test_rollback_to_closes_the_portals_of_what_it_undoes(
     errors = [fields(body)["C"] for kind, body in others if kind == b"E"]
     assert errors == ([] if found else ["34000"])
     assert found is None or len({*rows(first), *rows(others)}) == len(rows(first)) + len(rows(others)) == found
-
-
-def transactions_at_the_store(cluster: Cluster) -> int:
-    with cluster.store() as store:
-        row = store.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node n1 %'"
-            " AND datname = current_database() AND state LIKE 'idle in transaction%'"
-        ).fetchone()
-    assert row is not None
-    return int(row[0])

@@ -160,18 +160,14 @@ def test_a_portal_goes_on_in_the_version_of_its_transaction(cluster: Cluster, ra
     ask(raw, query("BEGIN"))
     raw.send(bind(name="s", portal="p") + execute(2, "p") + message(b"H"))
     assert [(raw.message() or (b"",))[0] for _ in range(4)] == [b"2", b"D", b"D", b"s"]
-    change_in_background(cluster, table)
+    # a version that comes out while a transaction uses the one before; new transactions use it
+    cluster.publish(added(cluster.descriptor(table)), nodes=())
+    cluster.use("n1", cluster.descriptor(table))
     answers = ask(raw, execute(0, "p"), bind(name="s"), execute(), SYNC)
     assert kinds(answers) == "DDDC2DDDDDCZ"
     assert rows(answers)[-1] == (b"5", b"a", b"5")
     assert kinds(ask(raw, query("COMMIT"), bind(name="s"), execute(), SYNC)) == "CZ"
     assert kinds(raw.until_ready()) == "2EZ"
-
-
-def change_in_background(cluster: Cluster, table: str) -> None:
-    """A version that comes out while a transaction uses the one before; new transactions use it."""
-    cluster.publish(added(cluster.descriptor(table)), nodes=())
-    cluster.use("n1", cluster.descriptor(table))
 
 
 def test_two_descriptions_of_different_portals_are_both_answered(raw: Raw) -> None:

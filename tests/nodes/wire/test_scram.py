@@ -7,7 +7,7 @@ import hmac
 import pytest
 
 from expressions.errors import FatalError
-from nodes.wire.scram import Exchange, Verifier, prepared, verifier_from, verifier_of, verifier_of_nobody
+from nodes.wire.scram import Exchange, prepared, verifier_from, verifier_of, verifier_of_nobody
 
 
 def final_message(exchange: Exchange, server_first: str, *, password: str, bound: bytes) -> str:
@@ -70,14 +70,10 @@ def test_a_verifier_reveals_no_password() -> None:
     """Whoever reads the database cannot sign in with what is there."""
     kept = verifier_of("sesame")
     for known in (str(kept), kept.stored_key.hex(), kept.server_key.hex()):
+        exchange = Exchange(kept, "me")
+        final = final_message(exchange, exchange.challenge("n,,n=me,r=abc"), password=known, bound=b"n,,")
         with pytest.raises(FatalError, match="password authentication failed"):
-            signed_in_with(kept, known)
-
-
-def signed_in_with(verifier: Verifier, password: str) -> str:
-    exchange = Exchange(verifier, "me")
-    server_first = exchange.challenge("n,,n=me,r=abc")
-    return exchange.verify(final_message(exchange, server_first, password=password, bound=b"n,,"))
+            exchange.verify(final)
 
 
 def test_a_name_without_a_password_looks_like_one_with() -> None:
