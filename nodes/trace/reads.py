@@ -62,8 +62,8 @@ def scans_json(plan: Plan | InPlace, context: Context, *, storages: int, buckets
     found = []
     for scan in scans_of(plan):
         way = scan_json(scan, context, storages=storages, buckets=buckets)
-        is_target = isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan
-        if way["by"] == "all rows" and is_target and plan.looked_up:
+        is_of_write = isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and plan.looked_up
+        if is_of_write and way["by"] == "all rows":
             way["by"] = "keys, if few"
         found.append(way)
     return found
