@@ -119,7 +119,11 @@ class Read:
     async def _commands(self, relay: Relay | None, sent: "Sent", *, goes_on: bool) -> list[Command]:
         is_copy = self.portal.statement.kind == TO
         text_formats = self.portal.formats or (TEXT,) * len(self.portal.values)
-        oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
+        declared, oids = self.portal.prepared.declared, list[int]()
+        for place, form in enumerate(text_formats):
+            is_open = declared is not None and (place >= len(declared) or not declared[place])
+            # PostgreSQL finds it in the text, as a client that left it open expects
+            oids.append(0 if is_open and form == TEXT else self.portal.oids[place])
         users = Parameters((), (), ()) if is_copy else Parameters(oids, self.portal.values, text_formats)
         commands = await users_commands(
             self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form,
@@ -127,12 +131,6 @@ class Read:
         )  # fmt: skip
         asked = partial(copy_command, self.portal.statement) if is_copy else sent.asked
         return [asked(command) if isinstance(command, UsersCommand) else command for command in commands]
-
-    def _oid(self, place: int, form: int) -> int:
-        """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
-        declared = self.portal.prepared.declared
-        is_open = declared is not None and (place >= len(declared) or not declared[place])
-        return 0 if is_open and form == TEXT else self.portal.oids[place]
 
 
 @dataclass(frozen=True, slots=True)

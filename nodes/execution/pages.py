@@ -93,24 +93,17 @@ class RangeScan:
         named = () if self.columns is None else (list(self.columns),)
         pages = Pages(self.low, SCANNED_PAIRS, SCANNED_PAIRS)
         while not pages.is_done:
-            result = await self._page(sql, *bounds(pages.low, self.high), *named, pages.pairs, pages.bytes_max)
-            page = list(pairs_in(result))
+            asked = binary(*bounds(pages.low, self.high), *named, pages.pairs, pages.bytes_max)
+            commands = [Command(sql, asked)]
+            if self._found >= LONG_SCAN_PAIRS and not self._is_long:
+                self._is_long = True
+                commands.insert(0, Command(remember_whole_sql(self.storage, self.table.descriptor.table_id)))
+            page = list(pairs_in((await self.transaction.run(commands))[-1]))
             size = sum(len(key) + len(value or b"") for key, value in page)
             pages.learn(len(page), size, page[-1][0] if page else b"")
             self._found += len(page)
             if page:
                 yield page
-
-    async def _page(self, sql: str, *params: bytes | int | list[int]) -> Any:
-        return (await self.transaction.run(self._commands(sql, params)))[-1]
-
-    def _commands(self, sql: str, params: tuple[bytes | int | list[int], ...]) -> list[Command]:
-        """The last one answers; a scan that gets long is remembered as one of the whole table."""
-        command = Command(sql, binary(*params))
-        if self._found < LONG_SCAN_PAIRS or self._is_long:
-            return [command]
-        self._is_long = True
-        return [Command(remember_whole_sql(self.storage, self.table.descriptor.table_id)), command]
 
 
 def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[ColumnId] | None = None) -> list[Command]:
@@ -145,27 +138,20 @@ async def point_rows(
         if rows is not None:
             yield rows
             continue
-        sizes = _row_sizes(table, results)
+        sizes: dict[bytes, int] = {}
+        for result in results:
+            for (key, _), length in zip(pairs_in(result), lengths_in(result), strict=True):
+                row_key = key[len(table.start) : -2]
+                sizes[row_key] = sizes.get(row_key, 0) + length
         there = [key for key in asked if key in sizes]
         for run in runs([sizes[key] for key in there]):
             some = there[run]
             refuse_large_row(table, max(sizes[key] for key in some))
-            rows = rows_in(table, await transaction.run(_whole(point_commands(table, some, wanted))))
+            commands = point_commands(table, some, wanted)
+            whole = [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 2 else c for c in commands]
+            rows = rows_in(table, await transaction.run(whole))
             assert rows is not None, "values of any length were asked for"
             yield rows
-
-
-def _whole(commands: Iterable[Command]) -> list[Command]:
-    return [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 2 else c for c in commands]
-
-
-def _row_sizes(table: Table, results: Iterable[Any]) -> dict[bytes, int]:
-    sizes: dict[bytes, int] = {}
-    for result in results:
-        for (key, _), length in zip(pairs_in(result), lengths_in(result), strict=True):
-            row_key = key[len(table.start) : -2]
-            sizes[row_key] = sizes.get(row_key, 0) + length
-    return sizes
 
 
 def refuse_large_row(table: Table, size: int) -> None:

@@ -2,7 +2,7 @@
 No other session knows the table, so no row of it needs a state in between: fill, verification and deletion are done to
 all rows at once, in the transaction, and undone with it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from catalog.descriptor import Descriptor
@@ -20,7 +20,7 @@ from nodes.foreign_keys.enforced import ForeignKeys
 from nodes.sql.writes.row_rules import rules_of
 from nodes.store.transaction import Transaction
 from storage import encoding
-from storage.answers import Question, answer
+from storage.answers import answer
 from storage.derived import fitting
 from storage.pairs import StoredRow, question
 
@@ -51,7 +51,8 @@ async def rewrite(
         held.give_pairs(keep_rows=True)
         coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
         rules, answers = rules_of(new), leaving.answering.answers
-        await leaving.answering.ask(one for row in rows for one in _asked(old, new, row, computed))
+        asked = [(text, new.column(id_).type) for id_, text in computed.items() if not is_local(old, text)]
+        await leaving.answering.ask(question(old, row, *one) for row in rows for one in asked)
         made: list[Values] = []
         for row in rows:
             make = partial(_new_values, old, new, row._replace(answers=answers), computed)
@@ -71,12 +72,6 @@ async def _all_rows(work: Writing) -> list[StoredRow]:
             work.held.take_row(row)
         found += rows
     return found
-
-
-def _asked(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Iterator[Question]:
-    for column_id, text in computed.items():
-        if not is_local(old, text):
-            yield question(old, row, text, new.column(column_id).type)
 
 
 def _new_values(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Values:

@@ -38,7 +38,10 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
     seen: set[bytes] = set()
     for values, row, judged, old in zip(rows, new, whole, await _conflicts(work, conflict, whole), strict=True):
         await work.turns.give()
-        marks = _marks(work.descriptor, conflict, judged)
+        keys = (_unique_key(work.descriptor, index, judged) for index in _counted(work.descriptor, conflict))
+        marks = {key for key in keys if key is not None}
+        if conflict.is_primary or conflict.index is None:
+            marks.add(b"key" + judged.key)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
             if is_long(row):
@@ -71,12 +74,6 @@ def _whole(descriptor: Descriptor, row: StoredRow) -> StoredRow:
         return with_derived(descriptor, row)
     except CannotDerive:
         return row
-
-
-def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[bytes]:
-    keys = (_unique_key(descriptor, index, row) for index in _counted(descriptor, conflict))
-    marks = {key for key in keys if key is not None}
-    return marks | {b"key" + row.key} if conflict.is_primary or conflict.index is None else marks
 
 
 def _unique_key(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes | None:
