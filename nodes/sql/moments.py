@@ -1,7 +1,6 @@
 """now() and its like in a text for PostgreSQL: the time at which the client's transaction began, as a parameter. Pure.
 That may be earlier than the beginning of the store's transaction, and what the client wrote has the former's time."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -28,8 +27,13 @@ TYPES = {
 def replaced_moments(query: Admitted) -> list[Replacement]:
     """The pieces to replace. A constant such as 'today' is the store's to read."""
     bare = {id_of(target.val) for target in query.of_kinds("ResTarget") if not target.name}
-    functions = query.of_kinds("RangeFunction")
-    in_from = {id_of(call): function for function in functions for call in _direct_calls(function)}
+    in_from = {
+        id_of(call): function
+        for function in query.of_kinds("RangeFunction")
+        for item in function.functions
+        for call in item.list.items
+        if call.WhichOneof("node") in ("func_call", "sqlvalue_function")
+    }
     found = []
     for node in query.of_kinds("FuncCall", "SQLValueFunction"):
         kind, words = node.DESCRIPTOR.name, query.words
@@ -62,11 +66,6 @@ def _name_of(node: Node) -> tuple[str, int | None]:
         return node.funcname[-1].string.sval, None
     name = str(pb.SQLValueFunctionOp.Name(node.op)).removeprefix("SVFOP_").lower()
     return name.removesuffix("_n"), node.typmod if name.endswith("_n") else None
-
-
-def _direct_calls(function: Node) -> Iterator[Node]:
-    for item in function.functions:
-        yield from (one for one in item.list.items if one.WhichOneof("node") in ("func_call", "sqlvalue_function"))
 
 
 def id_of(item: Node) -> tuple[str, int]:

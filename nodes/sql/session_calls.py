@@ -12,7 +12,9 @@ VOID_OID, VOID_LENGTH = 2278, 4
 
 def lone_call(select: Node) -> Node | None:
     """The function call that a SELECT consists of; None for any other."""
-    if not _is_plain(select) or len(select.target_list) != 1:
+    clauses = ("where_clause", "with_clause", "having_clause", "limit_count", "limit_offset", "larg", "into_clause")
+    is_plain = not any(map(select.HasField, clauses)) and not len(select.group_clause) and not len(select.sort_clause)
+    if not is_plain or len(select.target_list) != 1:
         return None
     value = select.target_list[0].res_target.val
     if len(select.from_clause) == 1:
@@ -20,11 +22,6 @@ def lone_call(select: Node) -> Node | None:
     if len(select.from_clause) or value.WhichOneof("node") != "func_call":
         return None
     return value.func_call
-
-
-def _is_plain(select: Node) -> bool:
-    clauses = ("where_clause", "with_clause", "having_clause", "limit_count", "limit_offset", "larg", "into_clause")
-    return not any(map(select.HasField, clauses)) and not len(select.group_clause) and not len(select.sort_clause)
 
 
 def _only_function(source: Node, target: Node) -> Node | None:

@@ -109,7 +109,13 @@ def _parse(sql: str) -> list[Statement]:
     except postgast.PgQueryError as error:
         raise _refusal(error, sql) from None
     source = sql.encode()
-    return [_statement(raw, source) for raw in tree.stmts]
+    found = []
+    for raw in tree.stmts:
+        end = raw.stmt_location + raw.stmt_len if raw.stmt_len else len(source)
+        words = source[raw.stmt_location : end]
+        start = raw.stmt_location + len(words) - len(words.lstrip())
+        found.append(_of_node(raw.stmt, words.decode().strip(), start))
+    return found
 
 
 def _refusal(error: postgast.PgQueryError, sql: str) -> SqlError:
@@ -120,13 +126,6 @@ def _refusal(error: postgast.PgQueryError, sql: str) -> SqlError:
         hint = "Data as of an older time is not kept (L15). A transaction reads as of its own beginning."
         return unsupported(" ".join(found.group().upper().split()), at, hint)
     return SqlError(SYNTAX_ERROR, error.message, at)
-
-
-def _statement(raw: Node, source: bytes) -> Statement:
-    end = raw.stmt_location + raw.stmt_len if raw.stmt_len else len(source)
-    words = source[raw.stmt_location : end]
-    start = raw.stmt_location + len(words) - len(words.lstrip())
-    return _of_node(raw.stmt, words.decode().strip(), start)
 
 
 def _of_node(stmt: Node, text: str, start: int) -> Statement:

@@ -13,6 +13,7 @@ A condition that is not understood bounds nothing: PostgreSQL checks all of them
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -470,7 +471,8 @@ class _Walk:
                 if left.HasField("column_ref") and right.HasField("column_ref"):
                     found = self._resolved(left.column_ref, level), self._resolved(right.column_ref, level)
                     self._link(*found, level, bounded)
-            expr = self._condition(conjunct, level)
+            analyse = partial(self.analyzer.condition, conjunct, level, "WHERE")
+            expr = self._analysed(conjunct, level, analyse)
             for part in () if expr is None else conjuncts(expr):
                 self._bound(part, bounded)
 
@@ -497,8 +499,9 @@ class _Walk:
             scan, column = found
             beside = next((one for one in level.relations if one.number == other.relation), None)
             if beside is None:
-                sql = self._outside(other, level)
-                if sql is not None:
+                outside = level.numbered(other.relation)
+                if outside is not None and outside.name and level.relation(outside.name) is outside:
+                    sql = f"{quoted(outside.name)}.{quoted(other.name)}"
                     scan.links.append(Link(column, sql, of, other.relation))
                 continue
             source = self._stored(other, beside)
@@ -540,25 +543,15 @@ class _Walk:
             else (scan, scan.descriptor.column(ColumnId(column.column_id)))
         )
 
-    def _outside(self, column: ColumnRef, level: _Level) -> str | None:
-        relation = level.numbered(column.relation)
-        is_seen = relation is not None and relation.name and level.relation(relation.name) is relation
-        return f"{quoted(relation.name)}.{quoted(column.name)}" if is_seen and relation is not None else None
-
-    def _condition(self, node: Node, level: _Level) -> Expr | None:
-        return self._analysed(node, level, lambda: self.analyzer.condition(node, level, "WHERE"))
-
     def _expr(self, node: Node, level: _Level) -> Expr | None:
-        if node.HasField("func_call") and node.func_call.funcname[-1].string.sval in ONE_OF_THE_ROWS:
-            return self._of_aggregate(node.func_call, level)
+        call = node.func_call
+        if node.HasField("func_call") and call.funcname[-1].string.sval in ONE_OF_THE_ROWS:
+            arg = self._expr(call.args[0], level) if len(call.args) == 1 else None
+            if arg is None or arg.type is UNKNOWN:
+                return None
+            # of the type of x: the latest row of each group is found by it
+            return Call(call.funcname[-1].string.sval, (arg,), TEXT if arg.type is VARCHAR else arg.type)
         return self._analysed(node, level, lambda: self.analyzer.expr(node, level), nodes_max=EXPR_NODES_MAX)
-
-    def _of_aggregate(self, call: Node, level: _Level) -> Expr | None:
-        """max(x), which has the type of x: the latest row of each group is found by it."""
-        arg = self._expr(call.args[0], level) if len(call.args) == 1 else None
-        if arg is None or arg.type is UNKNOWN:
-            return None
-        return Call(call.funcname[-1].string.sval, (arg,), TEXT if arg.type is VARCHAR else arg.type)
 
     def _resolved(self, node: Node, level: _Level) -> Expr | None:
         parts = [part.string.sval for part in node.fields if part.WhichOneof("node") == "string"]
@@ -586,13 +579,16 @@ class _Walk:
         for count, one in enumerate(nodes_in(node) if node is not None else (), start=1):
             if one.DESCRIPTOR.name == "SubLink" or (nodes_max is not None and count > nodes_max):
                 return None
-        types, levels = list(self.analyzer.parameters.types), list(_around(level))
-        reached = [one.is_reached for one in levels]
+        types, reached = list(self.analyzer.parameters.types), list[tuple[Scope, bool]]()
+        around: Scope | None = level
+        while around is not None:
+            reached.append((around, around.is_reached))
+            around = around.parent
         try:
             return analyse()
         except SqlError:
             self.analyzer.parameters.types[:] = types
-            for one, was in zip(levels, reached, strict=True):
+            for one, was in reached:
                 one.is_reached = was
             return None
 
@@ -669,12 +665,6 @@ def _starred(node: Node, relations: Iterator[Relation]) -> Starred | None:
 def shown_of(expr: Expr) -> tuple[int, int]:
     """The column of a table or view that an expression is, by the ids of both."""
     return expr.origin if isinstance(expr, ColumnRef) else (0, 0)
-
-
-def _around(level: Scope | None) -> Iterator[Scope]:
-    while level is not None:
-        yield level
-        level = level.parent
 
 
 def _column(relation: Relation, name: str) -> Expr | None:

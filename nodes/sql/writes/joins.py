@@ -68,18 +68,12 @@ def _condition(
         return Condition(text, is_of_written)
     sides = ((compared.lexpr, first, equals[0]), (compared.rexpr, equals[0] + 1, end))
     for (mine, _, _), (other, start, stop) in (sides, sides[::-1]):
-        column = _column_of(mine, columns, alias)
+        parts = [part.string.sval for part in mine.column_ref.fields]
+        column = columns.get(parts[-1]) if parts and (len(parts) == 1 or parts[-2] == alias) else None
         is_query = any(one.DESCRIPTOR.name == "SubLink" for one in nodes_in(other))
         if column is not None and not is_query and not named_in([other], alias, columns):
             return Condition(text, is_of_written, column, clauses.slice(start, stop))
     return Condition(text, is_of_written)
-
-
-def _column_of(node: Node, columns: Mapping[str, Column], alias: str) -> Column | None:
-    if not node.HasField("column_ref"):
-        return None
-    parts = [part.string.sval for part in node.column_ref.fields]
-    return columns.get(parts[-1]) if len(parts) == 1 or parts[-2] == alias else None
 
 
 def is_the_same_again(node: Node, views: Mapping[str, ViewInUse]) -> bool:

@@ -7,7 +7,7 @@ There t and u are empty tables, with the names, columns and keys of the versions
 (`nodes.execution.judging`). So all that can be wrong with its words PostgreSQL says, in its own words.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
@@ -74,20 +74,15 @@ class Undescribed(Exception):
             named = next((one for one in self.query.of_kinds("RangeVar") if self.place(one.location) == at), None)
             error = error if named is None else not_there(named)
         elif error.sqlstate == UNDEFINED_COLUMN:
-            error.column = next((name for place, name in self._columns() if place == at), None)
+            columns = [(one.location, one.fields[-1].string.sval) for one in self.query.of_kinds("ColumnRef")]
+            columns += [(one.location, one.name) for one in self.query.of_kinds("ResTarget")]
+            error.column = next((name for location, name in columns if self.place(location) == at), None)
             for table in tables.values() if error.column is not None else ():
                 hidden = hidden_column(table, error.column or "")
                 if hidden is not None:
                     return not_public(table, hidden, at)
         error.offset = at
         return error
-
-    def _columns(self) -> Iterator[tuple[int, str]]:
-        """The places at which the text names columns, and their names."""
-        for one in self.query.of_kinds("ColumnRef"):
-            yield self.place(one.location), one.fields[-1].string.sval
-        for one in self.query.of_kinds("ResTarget"):
-            yield self.place(one.location), one.name
 
 
 @dataclass(frozen=True, slots=True)
