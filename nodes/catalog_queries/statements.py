@@ -145,17 +145,15 @@ class CatalogQueries:
             await _script(session, *BEGIN)
         await self._make_own_tables(session)
         words = [f"SET LOCAL statement_timeout = '{STATEMENT_S}s'", "SET TRANSACTION READ ONLY"]
-        words += [f"SET LOCAL {name} = {self._setting(name)}" for name in SETTINGS]
+        for name in SETTINGS:
+            value = self.variables.get(name)
+            words.append(f"SET LOCAL {name} = {value if name == 'search_path' and value else literal(value)}")
         try:
             await _script(session, *words, f"SET LOCAL ROLE {OWNER}")
         except StoreError as error:
             await self._end(session)
             raise SqlError(NOT_IN_PREREQUISITE_STATE, f"the catalog cannot be asked: {error}") from error
         return found
-
-    def _setting(self, name: str) -> str:
-        value = self.variables.get(name)
-        return value if name == "search_path" and value else literal(value)
 
     async def _make_own_tables(self, session: StoreConnection) -> None:
         """The tables that the transaction has made, and temporary ones, are there for this query only."""
