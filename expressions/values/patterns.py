@@ -113,11 +113,6 @@ def pattern_of(text: str) -> Pattern:
     return Pattern(tuple(_piece(p) for p in pieces))
 
 
-def is_cut_short(pattern: object) -> bool:
-    """True for a pattern that ends with its escape character, which nothing follows."""
-    return isinstance(pattern, str) and (len(pattern) - len(pattern.rstrip(ESCAPE))) % 2 == 1
-
-
 def _piece(chars: list[str | None]) -> Piece:
     plain = [c for c in chars if c is not None]
     if len(plain) == len(chars):
