@@ -127,13 +127,14 @@ def test_a_call(postgres: "psycopg.Connection[Any]", text: str, overload: Overlo
     agrees(postgres, text, table, {c.id: data.draw(values(c.type)) for c in table.columns})
 
 
-def casts_of_values() -> Iterator[Any]:
-    for given_type, wanted in sorted(casts.CASTS, key=str):
-        if {given_type, wanted} <= {*STORED} and casts.compute_of(given_type, wanted) is not None:
-            yield pytest.param(given_type, wanted, id=f"{given_type} to {wanted}")
-
-
-@pytest.mark.parametrize(("given_type", "wanted"), list(casts_of_values()))
+@pytest.mark.parametrize(
+    ("given_type", "wanted"),
+    [
+        pytest.param(given_type, wanted, id=f"{given_type} to {wanted}")
+        for given_type, wanted in sorted(casts.CASTS, key=str)
+        if {given_type, wanted} <= {*STORED} and casts.compute_of(given_type, wanted) is not None
+    ],
+)
 @drawn(few=12, many=300, suppress_health_check=SAME_SESSION)
 @given(data=st.data())
 def test_a_cast(postgres: "psycopg.Connection[Any]", given_type: Type, wanted: Type, data: st.DataObject) -> None:

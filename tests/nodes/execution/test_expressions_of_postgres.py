@@ -207,13 +207,6 @@ def with_twin(cluster: Cluster, table: str, state: State) -> None:
     cluster.publish(now.next_version(columns=columns, next_column_id=ColumnId(5)))
 
 
-def twin_of(cluster: Cluster, table: str, key: int) -> Any:
-    now = cluster.descriptor(table)
-    name = column_key(prefix(now, now.placement.id), row_key(now, [key]), TWIN)
-    found = [value for storage in cluster.pairs(table) if (value := storage.get(name)) is not None]
-    return encoding.value_in(SqlType.INTEGER, found[0]) if found else "none"
-
-
 DERIVED: list[Any] = [
     pytest.param(lambda c, t: c.execute(f"""INSERT INTO {t} VALUES (3, '{{"a": 12}}', 4)"""), 3, 3, id="insert"),
     pytest.param(lambda c, t: c.execute(f"UPDATE {t} SET n = 5 WHERE id = 1"), 1, 2, id="update"),
@@ -229,7 +222,10 @@ def test_a_twin_follows_its_source(
     table = documents(cluster)
     with_twin(cluster, table, State.WRITE_ONLY)
     write(n1, table)
-    assert twin_of(cluster, table, key) == value
+    now = cluster.descriptor(table)
+    name = column_key(prefix(now, now.placement.id), row_key(now, [key]), TWIN)
+    found = [data for storage in cluster.pairs(table) if (data := storage.get(name)) is not None]
+    assert (encoding.value_in(SqlType.INTEGER, found[0]) if found else "none") == value
 
 
 def test_a_row_that_gives_a_twin_no_value_is_refused(cluster: Cluster, n1: Any) -> None:
