@@ -3,6 +3,7 @@ never outlasts the transaction's deadline in one statement (T4), and a cancel wa
 the columns that are asked for cross the wire."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
@@ -50,25 +51,16 @@ async def stored_rows(
             async for rows in point_rows(transaction, table, row_keys, wanted):
                 yield rows
     else:
-        async for rows in _scanned_rows(transaction, table, access, wanted):
-            yield rows
-
-
-async def _scanned_rows(
-    transaction: Transaction, table: Table, access: Access, wanted: Iterable[ColumnId] | None
-) -> AsyncIterator[list[StoredRow]]:
-    kept: list[Pair] = []
-    columns = None if wanted is None else table.pair_columns(wanted)
-    for storage in access.storages:
-        for low, high in access.ranges:
+        kept: list[Pair] = []
+        columns, exists = None if wanted is None else table.pair_columns(wanted), pairs.COLUMN.pack(EXISTS)
+        for storage, (low, high) in product(access.storages, access.ranges):
             async for page in RangeScan(transaction, table, storage, low, high, columns).pairs():
                 kept += page
-                exists = pairs.COLUMN.pack(EXISTS)
                 last = next((i for i in range(len(kept) - 1, -1, -1) if kept[i][0].endswith(exists)), 0)
                 yield rows_of(table.descriptor, table.placement, kept[:last])
                 kept = kept[last:]
                 refuse_large_row(table, sum(len(value or b"") for _, value in kept))
-    yield rows_of(table.descriptor, table.placement, kept)
+        yield rows_of(table.descriptor, table.placement, kept)
 
 
 async def entry_pages(transaction: Transaction, table: Table, access: Access) -> AsyncIterator[list[bytes]]:

@@ -77,27 +77,21 @@ class Answering:
             left[place : place + 1] = parts(left[place])
 
     async def _ask_together(self, left: Sequence[Sequence[Question]]) -> tuple[int, SqlError] | None:
-        results = await self.transaction.ask(
-            [reader.before(STYLE, scans=False)], [self._command(same) for same in left]
-        )
+        commands = []
+        for same in left:
+            arrays = tuple([bytea_array(column) for column in arrays_of(same)])
+            sql = question_sql(self.descriptor, same[0].text, same[0].returns)
+            forms, oids = (BINARY,) * len(arrays), (BYTEA_ARRAY,) * len(arrays)
+            commands.append(
+                UsersCommand(sql, arrays, oids=oids, formats=forms, result_format=BINARY, is_kept=True, style=STYLE)
+            )
+        results = await self.transaction.ask([reader.before(STYLE, scans=False)], commands)
         if isinstance(results, tuple):
             return results
         for same, result in zip(left, results, strict=True):
             for number, one in enumerate(same):
                 self.answers[one] = read_answer(one.returns, result.get_value(number, 0))
         return None
-
-    def _command(self, same: Sequence[Question]) -> UsersCommand:
-        arrays = [bytea_array(column) for column in arrays_of(same)]
-        return UsersCommand(
-            question_sql(self.descriptor, same[0].text, same[0].returns),
-            tuple(arrays),
-            oids=(BYTEA_ARRAY,) * len(arrays),
-            formats=(BINARY,) * len(arrays),
-            result_format=BINARY,
-            is_kept=True,
-            style=STYLE,
-        )
 
 
 STYLE = tuple(USERS_SETTINGS.values())

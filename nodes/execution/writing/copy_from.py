@@ -197,7 +197,11 @@ class Copying:
                 error.where = self._where(line)
                 raise
             ends.append(len(work.ops))
-        self._count(len(work.ops))
+        self.operations += len(work.ops)
+        if self.operations > OPERATIONS_MAX:
+            message = f"one COPY may put at most {OPERATIONS_MAX} values, rows and index entries"
+            hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
+            raise SqlError(PROGRAM_LIMIT, message, hint=hint)
         try:
             violated = await write_part(work)
         except Duplicate as error:
@@ -206,13 +210,6 @@ class Copying:
         self.rows += len(part)
         self.held.give(self.held.held)
         self.held.give_pairs()
-
-    def _count(self, operations: int) -> None:
-        self.operations += operations
-        if self.operations > OPERATIONS_MAX:
-            message = f"one COPY may put at most {OPERATIONS_MAX} values, rows and index entries"
-            hint = "copy in parts, or use `manage.py load`, which loads in bounded transactions"
-            raise SqlError(PROGRAM_LIMIT, message, hint=hint)
 
     def _of_first_row(self, error: Duplicate, work: Writing, lines: list[int], ends: list[int]) -> SqlError:
         """The error of the first row whose key was there, with its line. A key that comes twice among these rows, and
