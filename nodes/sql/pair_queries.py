@@ -121,15 +121,13 @@ def _decoded_rows(
     if not arms:
         nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
         arms = [f"(SELECT {nothing} WHERE false {APART})"]
-    shown = ", ".join(f"{_decoded(version, column)} AS {quoted(name)}" for name, column in columns.items())
-    return f"SELECT {shown} FROM ({' UNION ALL '.join(arms)}) AS pairs"
-
-
-def _decoded(version: Descriptor, column: Column) -> str:
-    if column.id not in version.primary_key:
-        return padded(column, decode_sql(uncut(column), f"c{column.id}"))
-    keys = [uncut(key) for key in version.key_columns]
-    return padded(column, decode_key_sql(keys, keys.index(uncut(column)), "k"))
+    keys, shown = [uncut(key) for key in version.key_columns], []
+    for name, column in columns.items():
+        whole = uncut(column)
+        is_key = column.id in version.primary_key
+        sql = decode_key_sql(keys, keys.index(whole), "k") if is_key else decode_sql(whole, f"c{column.id}")
+        shown.append(f"{padded(column, sql)} AS {quoted(name)}")
+    return f"SELECT {', '.join(shown)} FROM ({' UNION ALL '.join(arms)}) AS pairs"
 
 
 def padded(column: Column, sql: str) -> str:
@@ -210,11 +208,11 @@ def _grouped(version: Descriptor, storage: int, stored: Sequence[Column], within
     if not stored:
         return f"SELECT {start} FROM {view} WHERE {where}c = {EXISTS} {APART}"
     numbers = ", ".join(str(int(number)) for number in (EXISTS, *(column.id for column in stored)))
-    values = ", ".join(f"{_value(column)} AS c{column.id}" for column in stored)
-    found = f"SELECT {start}, {values} FROM {view} WHERE {where}c IN ({numbers})"
+    values = []
+    for column in stored:
+        value, missing = f"any_value(v) FILTER (WHERE c = {column.id})", missing_value(column)
+        if missing != NULL:
+            value = f"coalesce({value}, {bytea(missing)})"
+        values.append(f"{value} AS c{column.id}")
+    found = f"SELECT {start}, {', '.join(values)} FROM {view} WHERE {where}c IN ({numbers})"
     return f"{found} GROUP BY {view.partition('.')[2]}.k HAVING bool_or(c = {EXISTS}) {APART}"
-
-
-def _value(column: Column) -> str:
-    value, missing = f"any_value(v) FILTER (WHERE c = {column.id})", missing_value(column)
-    return value if missing == NULL else f"coalesce({value}, {bytea(missing)})"

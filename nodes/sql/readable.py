@@ -138,7 +138,11 @@ def in_place(
             message = f'relation "{name}" does not exist'
             raise SqlError(UNDEFINED_TABLE, message, error.offset, table=name) from None
         raise
-    return replace(place, may_take_long=_makes_rows(query), columns=found.columns, refusals=found.refusals)
+    # a query without FROM has one row, but for a call that gives many
+    relations = query.of_kinds("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
+    called = (one.funcname[-1].string.sval for one in query.of_kinds("FuncCall"))
+    makes_rows = any(True for _ in relations) or "generate_series" in called
+    return replace(place, may_take_long=makes_rows, columns=found.columns, refusals=found.refusals)
 
 
 def over_tables(
@@ -175,13 +179,6 @@ def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, 
     return text, start + begin
 
 
-def _makes_rows(query: Admitted) -> bool:
-    """True if a query may have more than one row: there is a FROM, or a call that may give many."""
-    relations = query.of_kinds("RangeVar", "RangeFunction", "RangeSubselect", "CommonTableExpr")
-    called = (one.funcname[-1].string.sval for one in query.of_kinds("FuncCall"))
-    return any(True for _ in relations) or "generate_series" in called
-
-
 def refuse_calls(query: Admitted) -> None:
     """Raises `SqlError` for a function that no query and no statement that writes calls."""
     for one in query.of_kinds("FuncCall"):
@@ -190,14 +187,6 @@ def refuse_calls(query: Admitted) -> None:
             raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
         if name in REFUSED:
             raise unsupported(f"{name} in a query", one.location, REFUSED[name])
-
-
-def _is_of_session(query: Admitted) -> bool:
-    """True if a value of the session is asked for. Raises as `refuse_calls` does."""
-    refuse_calls(query)
-    called = {pb.SQLValueFunctionOp.Name(one.op)[6:].lower() for one in query.of_kinds("SQLValueFunction")}
-    called |= {one.funcname[-1].string.sval for one in query.of_kinds("FuncCall")}
-    return not called.isdisjoint(OF_SESSION)
 
 
 @dataclass
@@ -221,7 +210,10 @@ class _Compiling:
     ) -> Compiled:
         """A query over these tables and views; `at` is where the view is named whose query it is."""
         more = [*more, *replaced_moments(query)]
-        if _is_of_session(query):
+        refuse_calls(query)
+        called = {pb.SQLValueFunctionOp.Name(one.op)[6:].lower() for one in query.of_kinds("SQLValueFunction")}
+        called |= {one.funcname[-1].string.sval for one in query.of_kinds("FuncCall")}
+        if not called.isdisjoint(OF_SESSION):
             if self.facts is None:
                 raise unsupported("a value of the session")
             self.is_of_session = True

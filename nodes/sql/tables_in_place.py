@@ -67,8 +67,10 @@ class _Walk:
         locked = False
         for node, names in nodes_in_scope(select, without=LOCKING):
             kind = node.DESCRIPTOR.name
-            if kind == "RangeVar" and self._is_table(node, names):
-                self.references.append(node)
+            if kind == "RangeVar":
+                is_own = node.schemaname == SCHEMA if node.schemaname else node.relname not in names
+                if is_own and node.relname in self.tables:
+                    self.references.append(node)
             elif kind == "RangeTableSample":
                 raise no_sample(node.location)
             elif kind == "ColumnRef" and len(node.fields) > 2 and node.fields[0].string.sval == SCHEMA:
@@ -78,11 +80,6 @@ class _Walk:
                 _require_lockable(node)
                 self.groups += [node] if node.group_clause else []
         return locked
-
-    def _is_table(self, node: Node, scope: frozenset[str]) -> bool:
-        if node.schemaname:
-            return node.schemaname == SCHEMA and node.relname in self.tables
-        return node.relname not in scope and node.relname in self.tables
 
     def _columns(self) -> Columns:
         names: set[str] = set()

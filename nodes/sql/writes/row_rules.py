@@ -43,15 +43,22 @@ class Rules:
             if row[column.id] is None:
                 raise _null(self.descriptor, column, constraint, row)
         for check, expr in self.checks:
-            value = self._answer(check, row, answers) if expr is None else evaluate(expr, row, NOTHING)
+            if expr is None:
+                text = _expression(check)
+                columns = (self.descriptor.column(column_id) for column_id in sorted(columns_of(text)))
+                inputs = (encoding.encode_value(column.type, row[column.id]) for column in columns)
+                value = answer(answers, Question(text, SqlType.BOOLEAN, tuple(inputs)))
+            else:
+                value = evaluate(expr, row, NOTHING)
             if value is False:
-                raise _unchecked(self.descriptor, check, row)
-
-    def _answer(self, check: Constraint, row: Values, answers: Answers) -> PyValue:
-        text = _expression(check)
-        columns = (self.descriptor.column(column_id) for column_id in sorted(columns_of(text)))
-        inputs = (encoding.encode_value(column.type, row[column.id]) for column in columns)
-        return answer(answers, Question(text, SqlType.BOOLEAN, tuple(inputs)))
+                message = f'new row for relation "{self.descriptor.name}" violates check constraint "{check.name}"'
+                raise SqlError(
+                    CHECK_VIOLATION,
+                    message + moving_state(check.state),
+                    detail=failing_row(self.descriptor, row),
+                    table=self.descriptor.name,
+                    constraint=check.name,
+                )
 
 
 def rules_of(descriptor: Descriptor) -> Rules:
@@ -65,7 +72,8 @@ def rules_of(descriptor: Descriptor) -> Rules:
     required = tuple(
         (c, None if c.not_null else moving.get(c.id))
         for c in descriptor.columns
-        if _is_written(c) and (c.not_null or c.id in key or c.id in moving)
+        if (c.state is State.PUBLIC or (c.state is State.WRITE_ONLY and c.derived is None))
+        and (c.not_null or c.id in key or c.id in moving)
     )
     checks = sorted(
         (c for c in descriptor.constraints if c.rule == "check" and c.state in ENFORCED), key=lambda c: c.name
@@ -75,10 +83,6 @@ def rules_of(descriptor: Descriptor) -> Rules:
     read = {c.id for c, _ in required} | {i for c in checks for i in columns_of(_expression(c))}
     reads = tuple(c for c in descriptor.columns if c.state is State.PUBLIC or c.id in read)
     return Rules(descriptor, required, compiled_checks, reads)
-
-
-def _is_written(column: Column) -> bool:
-    return column.state is State.PUBLIC or (column.state is State.WRITE_ONLY and column.derived is None)
 
 
 def _expression(check: Constraint) -> str:
@@ -105,17 +109,6 @@ def _null(descriptor: Descriptor, column: Column, constraint: Constraint | None,
         table=descriptor.name,
         column=column.name,
         constraint=None if constraint is None else constraint.name,
-    )
-
-
-def _unchecked(descriptor: Descriptor, check: Constraint, row: Values) -> SqlError:
-    message = f'new row for relation "{descriptor.name}" violates check constraint "{check.name}"'
-    return SqlError(
-        CHECK_VIOLATION,
-        message + moving_state(check.state),
-        detail=failing_row(descriptor, row),
-        table=descriptor.name,
-        constraint=check.name,
     )
 
 

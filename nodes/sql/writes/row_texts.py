@@ -113,7 +113,11 @@ class Queries(SourceText):
                 slots = [
                     ColumnRef("", slot, "", column_id=SLOT - first - n) for n, slot in enumerate(found.types[first:])
                 ]
-                array = _with_part(array, part, slots)
+                name, compute = "with element", array_parts.with_element
+                if part.is_slice:
+                    name = "with slice"
+                    compute = array_parts.with_slice(has_first=part.has_first, has_last=part.has_last)
+                array = lazy_call(name, (array, *slots), array.type, compute, -1)
             found.made[place] = array
         return found
 
@@ -348,13 +352,6 @@ def part_of(column: Column, part: PartOfArray) -> Column:
     return column if part.is_slice else replace(column, type=column.type.element or column.type)
 
 
-def _with_part(array: Expr, part: PartOfArray, slots: Sequence[Expr]) -> Expr:
-    if not part.is_slice:
-        return lazy_call("with element", (array, *slots), array.type, array_parts.with_element, -1)
-    compute = array_parts.with_slice(has_first=part.has_first, has_last=part.has_last)
-    return lazy_call("with slice", (array, *slots), array.type, compute, -1)
-
-
 SLOT = -1_000_000
 """As columns of a row, the parts of arrays that PostgreSQL computes have numbers from this one downwards."""
 PART_NAME = "\x02part"
@@ -433,19 +430,17 @@ def several_texts(statement: Statement, plan: SeveralPlan, reading: Reading, fir
             parts.returned(cte, part, rows)
             first += len(given)
     if isinstance(plan.main, QueryPlan):
-        main = Texts(_selected(statement, plan.main, parts.main, parts.first, reading))
+        outputs, behind = plan.main.outputs, parts.main
+        names = ", ".join(f"c{place}" for place in range(len(outputs)))
+        selected = listed([shown((f"given.c{place}",), output.type) for place, output in enumerate(outputs)])
+        query = behind.clauses.slice(parts.first, behind.end)
+        pieces: Pieces = ("SELECT ", *selected, " FROM (", *behind.before, query, f") AS given ({names})")
+        place = reading.place(assembled(statement.text, pieces), statement.start)
+        types = tuple(output.type for output in outputs)
+        main = Texts(Text(place, types, (), behind.names, is_shown=True))
     else:
         main = _texts(_queries(statement, statement.node, plan.main, reading, first, parts.main), plan.main)
     return SeveralTexts(tuple(texts), main)
-
-
-def _selected(statement: Statement, plan: QueryPlan, within: Within, first: int, reading: Reading) -> Text:
-    names = ", ".join(f"c{place}" for place in range(len(plan.outputs)))
-    values = listed([shown((f"given.c{place}",), output.type) for place, output in enumerate(plan.outputs)])
-    query = within.clauses.slice(first, within.end)
-    whole = assembled(statement.text, ("SELECT ", *values, " FROM (", *within.before, query, f") AS given ({names})"))
-    types = tuple(output.type for output in plan.outputs)
-    return Text(reading.place(whole, statement.start), types, (), within.names, is_shown=True)
 
 
 def of_part(part: Part) -> list[Given]:
