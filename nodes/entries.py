@@ -7,7 +7,7 @@ import threading
 from collections.abc import Collection
 from functools import lru_cache
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
@@ -23,6 +23,7 @@ INDEXES_SHOWN = 2
 REST = 100
 AGAIN_S = 5.0
 Json = dict[str, Any]
+K, V = TypeVar("K"), TypeVar("V")
 
 
 class _Count(NamedTuple):
@@ -60,12 +61,9 @@ def _rows(descriptor: Descriptor, storage: int, counted: Json, whole: Collection
     """As many as a whole index has entries; else PostgreSQL's estimate, or the last such count if near. The estimate is
     a tenth off after a fill or a delete: an index beside it looked as if entries were missing."""
     key = (descriptor.table_id, storage)
-    exact = next((counted[one] for one in whole if counted[one] is not None), None)
+    exact: int | None = next((counted[one] for one in whole if counted[one] is not None), None)
     if exact is not None:
-        _rows_counted.pop(key, None)
-        _rows_counted[key] = exact
-        while len(_rows_counted) > COUNTS_KEPT:
-            del _rows_counted[next(iter(_rows_counted))]
+        _keep(_rows_counted, key, exact)
         return exact
     moving = sum(
         counted[one.id] or 0 for one in descriptor.indexes if one.id in counted and one.state is not State.PUBLIC
@@ -120,16 +118,17 @@ def _counted(descriptor: Descriptor, index: Index, storage: int) -> int | None:
         if last is not None and last.again_at > began:
             _counts[key] = last
             return last.entries
-        _keep(key, _Count(None if last is None else last.entries, began + AGAIN_S))
+        # other threads use the last count as long as one thread counts anew
+        _keep(_counts, key, _Count(None if last is None else last.entries, began + AGAIN_S))
     entries = count_entries(descriptor, storage=storage, index=index.id)
     with _guard:
-        _keep(key, _Count(entries, began + max(AGAIN_S, REST * (monotonic() - began))))
+        _keep(_counts, key, _Count(entries, began + max(AGAIN_S, REST * (monotonic() - began))))
     return entries
 
 
-def _keep(key: tuple[int, int, int], count: _Count) -> None:
-    """As the newest: other threads use the last count as long as one thread counts anew."""
-    _counts.pop(key, None)
-    _counts[key] = count
-    while len(_counts) > COUNTS_KEPT:
-        del _counts[next(iter(_counts))]
+def _keep(kept: dict[K, V], key: K, value: V) -> None:
+    """As the newest of `COUNTS_KEPT`."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > COUNTS_KEPT:
+        del kept[next(iter(kept))]

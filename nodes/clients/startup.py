@@ -70,7 +70,7 @@ class Startup:
         self.clients.refuse_too_many()
         unknown = [name for name in parameters if name.startswith("_pq_.")]
         if minor > 0 or unknown:
-            self.channel.send(messages.negotiate_version(0, unknown))
+            self.channel.send(messages.negotiate_version(unknown))
         if not parameters.get("user"):
             raise errors.FatalError(errors.INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
         person = await self.admission.person(parameters["user"])

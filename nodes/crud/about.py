@@ -42,11 +42,8 @@ FROM (
 async def answer(env: Environment, call: Call) -> str:
     match call.operation.name:
         case "unflatten_rows":
-            return await in_thread(
-                lambda: (
-                    f"[{', '.join(map(as_written, unflattened(call.arguments['rows'], call.arguments['metadata'])))}]"
-                )
-            )
+            rows, columns = call.arguments["rows"], call.arguments["metadata"]
+            return await in_thread(lambda: f"[{', '.join(map(as_written, unflattened(rows, columns)))}]")
         case "stats" if call.table is not None:
             return plain_json(env.router.report_of(call.table) if call.table in env.router.counters.tables else {})
         case "stats":

@@ -46,17 +46,17 @@ def bad_option(message: str, *, hint: str | None = None) -> RequestError:
     return RequestError(errors.INVALID_PARAMETER_VALUE, message, hint=hint, kind="OptionsError")
 
 
-def bad_row(message: str, *, hint: str | None = None) -> RequestError:
+def bad_row(message: str) -> RequestError:
     """A row, key or condition that does not fit the version of the table: another version may have it."""
-    return RequestError(errors.INVALID_TEXT, message, hint=hint, kind="FlattenError")
+    return RequestError(errors.INVALID_TEXT, message, kind="FlattenError")
 
 
 def unknown_field(message: str, *, hint: str | None = None) -> RequestError:
     return RequestError(errors.UNDEFINED_COLUMN, message, hint=hint, kind=CLASSES[errors.UNDEFINED_COLUMN])
 
 
-def unknown_index(message: str, *, hint: str | None = None) -> RequestError:
-    return RequestError(errors.UNDEFINED_OBJECT, message, hint=hint, kind="UnknownIndexError")
+def unknown_index(message: str) -> RequestError:
+    return RequestError(errors.UNDEFINED_OBJECT, message, kind="UnknownIndexError")
 
 
 def bad_bucket(message: str, *, hint: str | None = None) -> RequestError:

@@ -61,16 +61,14 @@ def insert(
     what = f"({', '.join(map(quoted, names))}) VALUES {', '.join(listed)}" if names else "DEFAULT VALUES"
     conflict = ""
     if verb != "insert":
-        key = ", ".join(quoted(column.name) for column in named_key(descriptor))
-        changes = _replaced(descriptor) if verb == "replace" else _set(descriptor, updates, values)
-        conflict = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
+        key = named_key(descriptor)
+        if verb == "replace":  # of a table that is nothing but its key, the key, so that the row is returned
+            put = [c for c in descriptor.public_columns if c.id not in descriptor.declared_key] or key
+            changes = ", ".join(f"{quoted(c.name)} = excluded.{quoted(c.name)}" for c in put)
+        else:
+            changes = _set(descriptor, updates, values)
+        conflict = f" ON CONFLICT ({', '.join(quoted(column.name) for column in key)}) DO UPDATE SET {changes}"
     return Text(f"INSERT INTO {quoted(descriptor.name)} {what}{conflict}{_returning(shown)}", tuple(values.values))
-
-
-def _replaced(descriptor: Descriptor) -> str:
-    """Every column as it is proposed; of a table that is nothing but its key, the key, so that the row is returned."""
-    others = [c for c in descriptor.public_columns if c.id not in descriptor.declared_key]
-    return ", ".join(f"{quoted(c.name)} = excluded.{quoted(c.name)}" for c in others or named_key(descriptor))
 
 
 def _set(descriptor: Descriptor, updates: Sequence[Assignment], values: _Values) -> str:

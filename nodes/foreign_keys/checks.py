@@ -34,12 +34,15 @@ async def write(work: Writing, *, commit: bool) -> None:
         await work.writer.write(work.ops, lookups.probes, commit=commit)
         return
     await work.writer.write(work.ops)
-    violated = await work.writer.violated(lookups.probes)
-    violated += [found for checks in lookups.scans if (found := await first_referring(work, checks)) is not None]
-    if violated:
+    if violated := await _violated(work, lookups):
         raise first_refusal(violated)
     if commit:
         await work.transaction.commit()
+
+
+async def _violated(work: Writing, lookups: Lookups) -> list[Check]:
+    violated = await work.writer.violated(lookups.probes) if lookups.probes else []
+    return violated + [found for of in lookups.scans if (found := await first_referring(work, of)) is not None]
 
 
 async def write_all(works: Sequence[Writing]) -> None:
@@ -48,9 +51,7 @@ async def write_all(works: Sequence[Writing]) -> None:
         await work.writer.write(work.ops)
     violated: list[Check] = []
     for work in works:
-        lookups = await lookups_of(work) if work.foreign_keys else Lookups()
-        violated += await work.writer.violated(lookups.probes) if lookups.probes else []
-        violated += [found for checks in lookups.scans if (found := await first_referring(work, checks)) is not None]
+        violated += await _violated(work, await lookups_of(work)) if work.foreign_keys else []
     if violated:
         raise first_refusal(violated)
 
@@ -75,9 +76,8 @@ async def lookups_of(work: Writing) -> Lookups:
 
 def checks_of(work: Writing) -> list[Check]:
     required = references.demands(work.descriptor, work.changed, work.foreign_keys)
-    others = {
-        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in required}.values()
-    }
+    constraints = {demand.constraint.id: demand.constraint for demand in required}
+    others = {constraint_id: _other(work, one) for constraint_id, one in constraints.items()}
     return [Check(demand, work.descriptor, others[demand.constraint.id]) for demand in required]
 
 

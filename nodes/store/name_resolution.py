@@ -173,25 +173,19 @@ class Names:
     async def explained(self, error: SqlError, catalog: Mapping[str, Descriptor]) -> SqlError:
         """The error, and where a name that was not found does belong: another version may bear it."""
         if error.sqlstate == UNDEFINED_TABLE and error.table and error.detail is None:
-            error.detail = await self._former_table(error.table)
-            if error.detail is None and error.hint is None:
+            former = await self.env.directory.former_table(error.table)
+            if former is not None:
+                so = f'Table "{former.name}" was called so up to version {former.until}'
+                error.detail = f"{so}; it is at version {former.version}."
+            elif error.hint is None:
                 error.hint = perhaps("table", error.table, await self.env.directory.names_like(error.table))
         elif error.sqlstate == UNDEFINED_COLUMN and error.column and error.detail is None:
-            error.detail = await self._other_column(error.column, catalog.values())
+            for descriptor in catalog.values():
+                found = await self.env.directory.column_anywhere(descriptor.table_id, error.column)
+                if found is not None:
+                    error.detail = _column_words(error.column, descriptor, *found)
+                    break
         return error
-
-    async def _former_table(self, name: str) -> str | None:
-        found = await self.env.directory.former_table(name)
-        if found is None:
-            return None
-        return f'Table "{found.name}" was called so up to version {found.until}; it is at version {found.version}.'
-
-    async def _other_column(self, name: str, used: Iterable[Descriptor]) -> str | None:
-        for descriptor in used:
-            found = await self.env.directory.column_anywhere(descriptor.table_id, name)
-            if found is not None:
-                return _column_words(name, descriptor, *found)
-        return None
 
 
 def _named_later(name: str, descriptor: Descriptor) -> SqlError:

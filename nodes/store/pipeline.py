@@ -526,16 +526,6 @@ class StoreConnection:
         self._is_paused = True
         self._loop.remove_reader(self._fd)
 
-    def _begin_apart(self, batch: _Batch) -> None:
-        """Send the COPY of a batch, whose results so far are there."""
-        copy, *batch.later = batch.later
-        assert isinstance(copy, CopyCommand)
-        self._pgconn.exit_pipeline_mode()
-        self._pgconn.send_query_params(copy.sql.encode(), None)
-        batch.apart, self._unread = copy, 0
-        batch.prepares.append(None)
-        self._push()
-
     async def _send_data(self, batch: _Batch, feed: _Feed) -> None:
         """Send the data of a COPY, and wait for what comes of the batch. Raises what its source raises."""
         assert isinstance(batch.apart, CopyInCommand)
@@ -620,7 +610,13 @@ class StoreConnection:
     def _take(self, batch: _Batch, result: "pq.abc.PGresult") -> None:
         status = result.status
         if status == SYNC and batch.later and batch.error is None:
-            self._begin_apart(batch)
+            batch.apart, *batch.later = batch.later
+            assert isinstance(batch.apart, CopyCommand)
+            self._pgconn.exit_pipeline_mode()
+            self._pgconn.send_query_params(batch.apart.sql.encode(), None)
+            self._unread = 0
+            batch.prepares.append(None)
+            self._push()
             return
         if status == SYNC:
             self._end(batch)
@@ -669,7 +665,10 @@ class StoreConnection:
 
     def _lose(self, why: str) -> None:
         self._last_words = self._last_words or why.strip()
-        self._drop()
+        if not self.is_lost:
+            self.is_lost, self.is_ready = True, False
+            self._loop.remove_reader(self._fd)
+            self._stop_writing()
         batch, self._batch = self._batch, None
         if batch is not None:
             state = batch.error.sqlstate if batch.error else CONNECTION_FAILURE
@@ -678,12 +677,6 @@ class StoreConnection:
 
     def _lost(self) -> StoreConnectionLost:
         return StoreConnectionLost(CONNECTION_FAILURE, self.last_words)
-
-    def _drop(self) -> None:
-        if not self.is_lost:
-            self.is_lost, self.is_ready = True, False
-            self._loop.remove_reader(self._fd)
-            self._stop_writing()
 
     async def _stop(self, batch: _Batch) -> None:
         """Stop the batch at the store and wait until the session is free again; one that does not answer is closed."""
@@ -809,17 +802,15 @@ class StorePool:
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
         self._pinned[connection] = user
 
-    def _fits(self, user: str, is_block: bool) -> bool:
-        blocks = sum(count for (_, of_block), count in self._taken.items() if of_block)
-        is_full = is_block and blocks >= self.size_max - self.size_max // 6
-        return self.free > 0 and not is_full and not self._has_share(user)
-
     def _grant(self) -> None:
-        for granted, holder in list(self._waiting.items()):
-            if not granted.done() and self._fits(*holder):  # a cancelled one leaves by itself
-                del self._waiting[granted]
-                self._taken[holder] += 1
-                granted.set_result(None)
+        for granted, (user, is_block) in list(self._waiting.items()):
+            blocks = sum(count for (_, of_block), count in self._taken.items() if of_block)
+            is_full = is_block and blocks >= self.size_max - self.size_max // 6
+            if granted.done() or self.free <= 0 or is_full or self._has_share(user):  # a cancelled one leaves by itself
+                continue
+            del self._waiting[granted]
+            self._taken[user, is_block] += 1
+            granted.set_result(None)
 
     def _leave(self, holder: Holder, granted: "asyncio.Future[None] | None" = None) -> None:
         """Gives a place back; one that was not `granted` yet is not waited for any more."""

@@ -35,35 +35,31 @@ def places(ops: Iterable[Op], storage_of: Callable[[Op], int], most: int = KEYS_
 
 
 def changes(descriptor: Descriptor, touched: Sequence[Place], before: Stored, after: Stored) -> list[Json]:
-    return [
-        _change(descriptor, place, before, after)
-        for place in touched
-        if (place in before, before.get(place)) != (place in after, after.get(place))
-    ]
-
-
-def _change(descriptor: Descriptor, place: Place, before: Stored, after: Stored) -> Json:
-    storage, key = place
-    old, new = before.get(place), after.get(place)
-    was = describe(descriptor, storage, key, old[0]) if old is not None else None
-    if new is not None:
-        line = describe(descriptor, storage, key, new[0])
-    else:
-        line = was or describe(descriptor, storage, key, None)
-    sign = "~" if (old is None) is (new is None) else "+" if old is None else "-"
-    return {
-        "sign": sign,
-        "table": descriptor.name,
-        "table_id": descriptor.table_id,
-        "name": line.element,
-        "row": line.row,
-        "row_key": line.row_key or (was.row_key if was else ""),
-        "says": line.says,
-        "was": was.says if was is not None and sign == "~" else "",
-        "tombstone": place in after and new is None,
-        "over_tombstone": place in before and old is None,
-        "storage": storage,
-    } | _owner(descriptor, key, line)
+    found = []
+    for place in touched:
+        storage, key = place
+        old, new = before.get(place), after.get(place)
+        if (place in before, old) == (place in after, new):
+            continue
+        was = describe(descriptor, storage, key, old[0]) if old is not None else None
+        line = was if new is None else describe(descriptor, storage, key, new[0])
+        line = line or describe(descriptor, storage, key, None)
+        sign = "~" if (old is None) is (new is None) else "+" if old is None else "-"
+        change = {
+            "sign": sign,
+            "table": descriptor.name,
+            "table_id": descriptor.table_id,
+            "name": line.element,
+            "row": line.row,
+            "row_key": line.row_key or (was.row_key if was else ""),
+            "says": line.says,
+            "was": was.says if was is not None and sign == "~" else "",
+            "tombstone": place in after and new is None,
+            "over_tombstone": place in before and old is None,
+            "storage": storage,
+        }
+        found.append(change | _owner(descriptor, key, line))
+    return found
 
 
 def _owner(descriptor: Descriptor, key: bytes, line: PairLine) -> Json:

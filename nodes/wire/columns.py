@@ -134,7 +134,9 @@ class Columns:
             written = _text_writers(style)
             texts = _TEXTS[style] = {of: _nullable(write) for of, write in written.items()}
         self.types = tuple(o.type for o in outputs)
-        self.fields = tuple(Field(o.name, o.type.oid, o.type.typlen, *_place(o), o.modifier) for o in outputs)
+        self.fields = tuple(
+            Field(o.name, o.type.oid, o.type.typlen, *oids.place(*o.origin), o.modifier) for o in outputs
+        )
         self._texts = tuple(texts.get(o.type) or _other(o) for o in outputs)
         self._binaries = tuple(_BINARIES.get(o.type) or _other(o) for o in outputs)
 
@@ -163,11 +165,6 @@ def _other(output: Output) -> Writer:
         return _nullable(refuse)
     length = max(output.modifier - pg.HEAD, 0)
     return _nullable(lambda value: value.ljust(length).encode())
-
-
-def _place(output: Output) -> tuple[int, int]:
-    table, column = output.origin
-    return oids.place(table, column) if table else (0, 0)
 
 
 def checked(formats: tuple[int, ...], count: int | None) -> tuple[int, ...]:

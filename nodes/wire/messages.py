@@ -74,10 +74,10 @@ class Reader:
         self.offset = 0
 
     def count(self) -> int:
-        return int(self._unpack(_COUNT))
+        return int.from_bytes(self.take(_COUNT.size))
 
     def int32(self) -> int:
-        return int(self._unpack(_INT))
+        return int.from_bytes(self.take(_INT.size), signed=True)
 
     def take(self, count: int) -> bytes:
         end = self.offset + count
@@ -98,10 +98,6 @@ class Reader:
     def end(self) -> None:
         if self.offset != len(self.body):
             raise errors.FatalError(errors.PROTOCOL_VIOLATION, "invalid message format")
-
-    def _unpack(self, layout: struct.Struct) -> int:
-        value: int = layout.unpack(self.take(layout.size))[0]
-        return value
 
 
 def decode_text(raw: bytes) -> str:
@@ -223,10 +219,10 @@ def authentication(code: int, body: bytes = b"") -> bytes:
     return message(b"R", _INT.pack(code) + body)
 
 
-def negotiate_version(minor: int, unknown_options: Sequence[str]) -> bytes:
-    """NegotiateProtocolVersion: the newest minor version we speak, and the options we do not know."""
+def negotiate_version(unknown_options: Sequence[str]) -> bytes:
+    """NegotiateProtocolVersion: the newest version we speak is 3.0, and these options we do not know."""
     options = b"".join(cstring(option) for option in unknown_options)
-    return message(b"v", struct.pack("!ii", (PROTOCOL_3 << 16) | minor, len(unknown_options)) + options)
+    return message(b"v", struct.pack("!ii", PROTOCOL_3 << 16, len(unknown_options)) + options)
 
 
 def notification(pid: int, channel: str, payload: str) -> bytes:

@@ -21,6 +21,11 @@ from expressions.errors import PROTOCOL_VIOLATION, WRONG_PASSWORD, FatalError
 MECHANISM = "SCRAM-SHA-256"
 ITERATIONS = 4096
 SALT_BYTES, KEY_BYTES = 16, 32
+PROHIBITED = (
+    stringprep.in_table_c12, stringprep.in_table_c21_c22, stringprep.in_table_c3, stringprep.in_table_c4,
+    stringprep.in_table_c5, stringprep.in_table_c6, stringprep.in_table_c7, stringprep.in_table_c8,
+    stringprep.in_table_c9, stringprep.in_table_a1,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,16 +77,8 @@ def prepared(password: str) -> str:
         " " if stringprep.in_table_c12(char) else char for char in password if not stringprep.in_table_b1(char)
     )
     normal = unicodedata.normalize("NFKC", mapped)
-    return password if not normal or any(map(_is_prohibited, normal)) else normal
-
-
-def _is_prohibited(char: str) -> bool:
-    tables = (
-        stringprep.in_table_c12, stringprep.in_table_c21_c22, stringprep.in_table_c3, stringprep.in_table_c4,
-        stringprep.in_table_c5, stringprep.in_table_c6, stringprep.in_table_c7, stringprep.in_table_c8,
-        stringprep.in_table_c9, stringprep.in_table_a1,
-    )  # fmt: skip
-    return any(is_in(char) for is_in in tables)
+    is_prohibited = any(is_in(char) for char in normal for is_in in PROHIBITED)
+    return password if not normal or is_prohibited else normal
 
 
 @dataclass(slots=True)
@@ -121,7 +118,13 @@ class Exchange:
             raise FatalError(PROTOCOL_VIOLATION, text)
         message = f"{self.first_bare},{self.server_first},{without_proof}".encode()
         signature = _hmac(self.verifier.stored_key, message)
-        client_key = bytes(a ^ b for a, b in zip(_proof(proof), signature, strict=True))
+        try:
+            given = base64.b64decode(proof, validate=True)
+        except (binascii.Error, ValueError):
+            raise _malformed() from None
+        if len(given) != KEY_BYTES:
+            raise _malformed()
+        client_key = bytes(a ^ b for a, b in zip(given, signature, strict=True))
         if not hmac.compare_digest(hashlib.sha256(client_key).digest(), self.verifier.stored_key):
             raise FatalError(WRONG_PASSWORD, f'password authentication failed for user "{self.user}"')
         return "v=" + _base64(_hmac(self.verifier.server_key, message))
@@ -133,16 +136,6 @@ def _hmac(key: bytes, message: bytes) -> bytes:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _proof(text: str) -> bytes:
-    try:
-        proof = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise _malformed() from None
-    if len(proof) != KEY_BYTES:
-        raise _malformed()
-    return proof
 
 
 def _attributes(message: str) -> dict[str, str]:
