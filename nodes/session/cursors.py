@@ -65,7 +65,10 @@ class Cursors:
             "bound_bytes": bytes_of(portal.values) + len(portal.prepared.sql),
         }
         cursors = self.client.statements.cursors
-        if not await self.planned.declare(about, node.portalname, words_of(options)):
+        # the options as the store is to have them; each FETCH says by itself which format it wants
+        scroll = "SCROLL " if options & SCROLL else "NO SCROLL " if options & NO_SCROLL else ""
+        words = f"{scroll}CURSOR{' WITH HOLD' if options & HOLD else ''}"
+        if not await self.planned.declare(about, node.portalname, words):
             about.prepared.fields, about.prepared.is_described = fields, True
             formats = about.result_formats = (BINARY,) if common["is_binary"] else ()
             result = await self.planned.run(about, alone=False)
@@ -133,12 +136,6 @@ class Cursors:
 
     async def parameters(self, statement: Statement, parameters: Parameters) -> None:
         await self.planned.fields(query_of(statement), parameters)
-
-
-def words_of(options: int) -> str:
-    """The options of a DECLARE as the store is to have them; each FETCH says by itself which format it wants."""
-    scroll = "SCROLL " if options & SCROLL else "NO SCROLL " if options & NO_SCROLL else ""
-    return f"{scroll}CURSOR{' WITH HOLD' if options & HOLD else ''}"
 
 
 def query_of(statement: Statement) -> Statement:

@@ -105,9 +105,19 @@ class PlannedStatements:
         async with self.block.refusing(), checked(transaction):
             one = await self._placed(await self._plan(transaction, portal), alone=False)
             is_of_no_table = one.place is not None and not one.place.uses
-            if is_of_no_table and transaction.connection is None and not portal.is_limited:
-                return await self._performed_beside(one)
-            return await self._performed(one, commit=False)
+            if not is_of_no_table or transaction.connection is not None or portal.is_limited:
+                return await self._performed(one, commit=False)
+
+            async def once(beside: Transaction, _: bool) -> Result:
+                """Beside the block, which has not asked the store yet: its snapshot is of its first table."""
+                beside.started_at = transaction.started_at
+                alone = replace(one, transaction=beside, named=NamedRelations({}, {}))
+                result = await self._performed(alone, commit=True)
+                if result.more is not None:
+                    result.more = self.block.streamed(beside, result.more)
+                return result
+
+            return await tried(self.env, self.block, once, is_read_only=True)
 
     async def _alone(self, portal: Portal) -> Result:
         in_one_batch = True
@@ -234,18 +244,6 @@ class PlannedStatements:
         parameters = Parameters(list(types_of(tuple(portal.oids))), count_max=len(portal.oids))
         facts = replace(self.catalog.facts(parameters=one.context.parameters), is_bare=portal.data is not None)
         return Reading(functions, named.tables, named.views, parameters, self.variables.style, facts)
-
-    async def _performed_beside(self, one: Planned) -> Result:
-        """A query of no table, before its block has asked the store: the block's snapshot is of its first table."""
-
-        async def once(beside: Transaction, _: bool) -> Result:
-            beside.started_at = one.transaction.started_at
-            result = await self._performed(replace(one, transaction=beside, named=NamedRelations({}, {})), commit=True)
-            if result.more is not None:
-                result.more = self.block.streamed(beside, result.more)
-            return result
-
-        return await tried(self.env, self.block, once, is_read_only=True)
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
@@ -438,20 +436,14 @@ class PlannedStatements:
             parameters.types[:] = types
             made = partial(make, statement, tables, parameters, style, views=views, reading=reading, answers=answers)
             try:
-                return await in_thread_if_large(text, made)
-            except Undescribed as lacking:
-                refuse_unknown(statement, parameters.count_max)
-                answers.append(await self._judged(lacking, named))
+                try:
+                    return await in_thread_if_large(text, made)
+                except Undescribed as lacking:
+                    refuse_unknown(statement, parameters.count_max)
+                    own, user, settings = self.block.new_tables.tables, self.known["user"], self.users_settings()
+                    answers.append(await judged(self.env, lacking, tables, views, settings, user, own))
             except SqlError as error:
                 raise await self.names.explained(error, tables) from None
-
-    async def _judged(self, lacking: Undescribed, named: NamedRelations) -> Described:
-        """A part of a statement that writes, by the store."""
-        try:
-            own, user = self.block.new_tables.tables, self.known["user"]
-            return await judged(self.env, lacking, named.tables, named.views, self.users_settings(), user, own)
-        except SqlError as error:
-            raise await self.names.explained(error, named.tables) from None
 
 
 def refuse_catalog(named: NamedRelations) -> None:

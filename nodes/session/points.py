@@ -53,18 +53,15 @@ class Points:
         if known is None or known.plan is not plan:
             statement.point = Compiled(plan, oids, self.variables.style)
         elif not known.is_tried:
-            way = self._compiled(statement, oids, plan)
+            way: Way | None = None
+            is_short = len(statement.text) <= LARGE_CHARS and SLOWLY_READ.isdisjoint(oids)
+            if isinstance(plan, SelectPlan) and is_short:
+                way = PointRead.of(self.env, plan)
+            elif is_short:
+                way = PointWrite.of(self.env, plan) or PointChange.of(self.env, plan)
+            if way is not None and {way.descriptor.name} != statement.tables:
+                way = None
             statement.point = Compiled(plan, oids, self.variables.style, way, is_tried=True)
-
-    def _compiled(self, statement: Statement, oids: tuple[int, ...], plan: Plan) -> Way | None:
-        if len(statement.tables) != 1 or len(statement.text) > LARGE_CHARS or not SLOWLY_READ.isdisjoint(oids):
-            return None
-        way: Way | None
-        if isinstance(plan, SelectPlan):
-            way = PointRead.of(self.env, plan)
-        else:
-            way = PointWrite.of(self.env, plan) or PointChange.of(self.env, plan)
-        return way if way is not None and {way.descriptor.name} == statement.tables else None
 
     def way_of(self, portal: Portal) -> Way | None:
         known = portal.statement.point

@@ -70,8 +70,7 @@ class TemporaryTables:
         return (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
 
     def give_up(self) -> set[int]:
-        given, self.kept = set(self.kept), {}
-        self.forget()
+        given, self.kept, self.ends = set(self.kept), {}, {}
         return given
 
     def forget(self) -> None:
