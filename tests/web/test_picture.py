@@ -292,7 +292,7 @@ def test_one_thread_counts_and_others_use_the_last_count(flights: Table, monkeyp
     descriptor = newest_descriptor(flights.pk)
     assert descriptor is not None
     index = descriptor.indexes[0]
-    entries._keep((flights.pk, index.id, 1), entries._Count(7, 0.0))
+    entries._counts[flights.pk, index.id, 1] = entries._Count(7, 0.0)
     seen: list[int | None] = []
 
     def count(*_: object, **__: object) -> int:
