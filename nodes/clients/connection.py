@@ -292,10 +292,10 @@ class Client:
         """While inside, the statement runs against its time limit: waiting, working and sending."""
         assert self.session is not None
         limit_s = self.session.statement_s_max(statement)
-        if limit_s is None:
-            return Limit(None)
-        why = errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout")
-        return Limit(asyncio.get_running_loop().call_later(limit_s, self.cancel, why))
+        return Limit(None if limit_s is None else asyncio.get_running_loop().call_later(limit_s, self._time_out))
+
+    def _time_out(self) -> None:
+        self.cancel(errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout"))
 
     def _report(self) -> None:
         """Tell the client the settings that libpq keeps track of, when they are new."""
