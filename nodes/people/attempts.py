@@ -6,10 +6,11 @@ it has signed in before. Refused tries do not count, so a wait ends whatever oth
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
 
 DOUBLED_MAX = 20
 
@@ -44,14 +45,10 @@ class Tally:
     is_known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Subjects:
+class Subjects(NamedTuple):
     pair: str
     address: str
     name: str
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((self.pair, self.address, self.name))
 
 
 def subjects_of(name: str, address: str) -> Subjects:

@@ -53,17 +53,14 @@ class Router:
         for name in [n for n, state in self._states.items() if state.is_idle and state.newest is None]:
             del self._states[name]
 
-    def age_s(self, name: str) -> float | None:
-        """Seconds since this node last learned which version is the newest; None: it never asked."""
-        confirmed_at = self._states.get(name, IDLE).confirmed_at
-        return None if confirmed_at is None else time.monotonic() - confirmed_at
-
     def report(self) -> dict[str, dict[str, float | None]]:
         return {name: self.report_of(name) for name in sorted(self.counters.tables)}
 
     def report_of(self, name: str) -> dict[str, float | None]:
-        age_s = self.age_s(name)
-        return {**self.counters.of(name).to_json(), "snapshot_age_s": None if age_s is None else round(age_s, 3)}
+        """The counts of a table's requests, with the age of the newest version; None: this node never asked for it."""
+        confirmed_at = self._states.get(name, IDLE).confirmed_at
+        age_s = None if confirmed_at is None else round(time.monotonic() - confirmed_at, 3)
+        return {**self.counters.of(name).to_json(), "snapshot_age_s": age_s}
 
     def is_loading(self, name: str) -> bool:
         return self._states.get(name, IDLE).is_loading

@@ -134,22 +134,17 @@ class Directory:
 
     async def ask(self, command: Command) -> "pq.abc.PGresult":
         """One answer of the store; a session that was found dead is replaced once. Raises `SqlError`."""
-        try:
-            return await self._ask_once(command)
-        except StoreConnectionLost as lost:
-            log.info("a look-up lost its session at the store (%s) and is made again", lost.message)
-        except StoreError as error:
-            raise SqlError(error.sqlstate, error.message) from error
-        try:
-            return await self._ask_once(command)
-        except StoreConnectionLost as lost:
-            raise SqlError(CONNECTION_FAILURE, f"the store does not answer: {lost.message}") from lost
-        except StoreError as error:
-            raise SqlError(error.sqlstate, error.message) from error
-
-    async def _ask_once(self, command: Command) -> "pq.abc.PGresult":
-        async with self.pool.session() as session:
-            return (await session.run([command]))[0]
+        for is_last in (False, True):
+            try:
+                async with self.pool.session() as session:
+                    return (await session.run([command]))[0]
+            except StoreConnectionLost as lost:
+                if is_last:
+                    raise SqlError(CONNECTION_FAILURE, f"the store does not answer: {lost.message}") from lost
+                log.info("a look-up lost its session at the store (%s) and is made again", lost.message)
+            except StoreError as error:
+                raise SqlError(error.sqlstate, error.message) from error
+        raise AssertionError
 
 
 def _number(result: "pq.abc.PGresult", column: int, row: int = 0) -> int:

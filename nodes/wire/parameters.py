@@ -86,14 +86,9 @@ def _beginning(layout: struct.Struct, data: bytes, place: int = 0) -> tuple[Any,
     return layout.unpack_from(data, place)
 
 
-def _packed(layout: str) -> Callable[[bytes], int]:
+def _packed(layout: str) -> Callable[[bytes], Any]:
     read = struct.Struct(layout)
-    return lambda data: int(_unpacked(read, data)[0])
-
-
-def _double(layout: str) -> Callable[[bytes], float]:
-    read = struct.Struct(layout)
-    return lambda data: float(_unpacked(read, data)[0])
+    return lambda data: _unpacked(read, data)[0]
 
 
 def _numeric(data: bytes) -> PyValue:
@@ -133,8 +128,8 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.INT2.oid: _packed("!h"),
     sqltypes.INT4.oid: _int4,
     sqltypes.INT8.oid: _int8,
-    sqltypes.FLOAT4.oid: _double("!f"),
-    sqltypes.FLOAT8.oid: _double("!d"),
+    sqltypes.FLOAT4.oid: _packed("!f"),
+    sqltypes.FLOAT8.oid: _packed("!d"),
     sqltypes.NUMERIC.oid: _numeric,
     sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
