@@ -94,7 +94,11 @@ def canonical(
         target = None if returns is None else OF_SQL_TYPE[returns]
         if target is not None and expr.type is not target:
             _refuse_type(expr, target, what)
-            node = _cast(node, target.name)
+            # the node as an explicit cast, so that the kept text alone says what its value is
+            (cast,) = grammar.parse(f"{BEFORE}CAST(NULL AS {target.name})").stmts
+            wrapped = cast.stmt.select_stmt.target_list[0].res_target.val
+            wrapped.type_cast.arg.CopyFrom(node)
+            node = wrapped
     except errors.SqlError as error:
         is_unknown = error.sqlstate in UNKNOWN_HERE and not any(_messages(node, pb.SubLink))
         if judge is not None and returns is not None and is_unknown:
@@ -336,14 +340,6 @@ def _refuse_type(expr: Expr, target: Type, what: str) -> None:
     except errors.SqlError as error:
         message = f"{what} must be of type {target}, not of type {expr.type}"
         raise errors.SqlError(errors.DATATYPE_MISMATCH, message, error.offset, hint="write a cast") from None
-
-
-def _cast(node: Node, type_name: str) -> Node:
-    """The node as an explicit cast, so that the kept text alone says what its value is."""
-    (cast,) = grammar.parse(f"{BEFORE}CAST(NULL AS {type_name})").stmts
-    wrapped = cast.stmt.select_stmt.target_list[0].res_target.val
-    wrapped.type_cast.arg.CopyFrom(node)
-    return wrapped
 
 
 def _respelled(node: Node, name_of: Callable[[list[str]], str]) -> str:

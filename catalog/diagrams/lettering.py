@@ -2,7 +2,6 @@
 end after any, but not before a comma."""
 
 import re
-from collections.abc import Sequence
 from textwrap import wrap
 from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
@@ -39,12 +38,8 @@ def lines_of(words: str, columns: int) -> list[str]:
     """Words in lines of at most so many columns, where single pieces allow."""
     if width_of(words) == len(words):
         return wrap(words, columns)
-    return _filled(PIECE.findall(words), columns)
-
-
-def _filled(pieces: Sequence[str], columns: int) -> list[str]:
     lines = [""]
-    for piece in pieces:
+    for piece in PIECE.findall(words):
         if lines[-1] and width_of(lines[-1]) + width_of(piece.rstrip()) > columns:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()

@@ -282,13 +282,10 @@ class Relay:
             beat = Heartbeat(seqs)
             for follower in list(self.followers):
                 follower.put_heartbeat(beat)
-            self._forget_what_nobody_follows()
+            followed = {(stream, one.language, one.html) for one in self.followers for stream in one.streams}
+            self.sent = {key: digests for key, digests in self.sent.items() if key in followed}
+            self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
             self.touch()
-
-    def _forget_what_nobody_follows(self) -> None:
-        followed = {(stream, one.language, one.html) for one in self.followers for stream in one.streams}
-        self.sent = {key: digests for key, digests in self.sent.items() if key in followed}
-        self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
 
 
 def _in_each_language(event: StoryEvent) -> dict[str, Text]:

@@ -95,17 +95,13 @@ def _parsed(text: str, number: Callable[[str], Any]) -> Parsed:
         detail = r"\u0000 cannot be converted to text."
         raise BadValue("unsupported Unicode escape sequence", NO_SUCH_CHARACTER, detail)
     document = _read(text, number, _in_order)
-    if "\\" in text and _has_half_a_pair(text):
+    if "\\" in text and (_SURROGATE.search(text) is not None and any(found[1] for found in _PAIRS.finditer(text))):
         raise _invalid("Unicode low surrogate must follow a high surrogate.")
     return document
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _PAIRS = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F])|.)", re.DOTALL)
-
-
-def _has_half_a_pair(text: str) -> bool:
-    return _SURROGATE.search(text) is not None and any(found[1] for found in _PAIRS.finditer(text))
 
 
 def _read(text: str, number: Callable[[str], Any], pairs: Callable[[list[tuple[str, Any]]], Any]) -> Parsed:

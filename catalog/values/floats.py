@@ -39,7 +39,7 @@ def read_double(text: str) -> float | None:
 
 def read_real(text: str) -> float | None:
     """The nearest real of the decimal itself: a double in between would round twice."""
-    double = _read_loosely(text)
+    double = float(text) if _FORM.fullmatch(text) else None
     if double is None:
         return None
     value = single(double)
@@ -47,10 +47,6 @@ def read_real(text: str) -> float | None:
         value = _nearest_real(text, double, value)
     _refuse_lost(text, value)
     return value
-
-
-def _read_loosely(text: str) -> float | None:
-    return float(text) if _FORM.fullmatch(text) else None
 
 
 def _refuse_lost(text: str, value: float) -> None:
@@ -78,13 +74,9 @@ def _bounded(value: float) -> float:
 
 def neighbours(value: float) -> tuple[float, float]:
     """The reals next to one, towards zero and away from it."""
-    bits, sign = _bits(abs(value)), math.copysign(1.0, value)
+    bits, sign = int(_BITS.unpack(_SINGLE.pack(abs(value)))[0]), math.copysign(1.0, value)
     below = sign * _of_bits(bits - 1) if bits else -_of_bits(1)
     return below, sign * _of_bits(min(bits + 1, _INFINITE_BITS))
-
-
-def _bits(value: float) -> int:
-    return int(_BITS.unpack(_SINGLE.pack(value))[0])
 
 
 def _of_bits(bits: int) -> float:

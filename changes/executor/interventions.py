@@ -85,7 +85,11 @@ def why_not(intervention: Intervention, standing: Standing) -> str | None:
     if standing.has_ended:
         return Sentence("change {n} has ended: {status}", n=change, status=standing.status)
     if intervention is Intervention.CANCEL:
-        return _why_no_cancel(standing)
+        if standing.cancel_wanted is not None:
+            return Sentence(
+                "change {n} is being cancelled: {who} asked for it", n=standing.state.change, who=standing.cancel_wanted
+            )
+        return why_no_cancel(standing.state)
     if standing.status == AWAITING:
         return Sentence("change {n} awaits approval: it has not begun", n=change)
     if intervention is Intervention.PAUSE:
@@ -203,14 +207,6 @@ def rows_per_s_in(text: str) -> int:
 
 def why_not_each(standing: Standing) -> dict[str, str | None]:
     return {one.value: why_not(one, standing) for one in Intervention}
-
-
-def _why_no_cancel(standing: Standing) -> str | None:
-    if standing.cancel_wanted is not None:
-        return Sentence(
-            "change {n} is being cancelled: {who} asked for it", n=standing.state.change, who=standing.cancel_wanted
-        )
-    return why_no_cancel(standing.state)
 
 
 def _why_no_pause(standing: Standing) -> str | None:

@@ -61,7 +61,15 @@ def offer(plan: Plan, view: CatalogView) -> Offer:
             for move in plan.moves
         ]
         named = replace(plan, table=today.name, moves=tuple(moves), base=base, forward=forward)
-    _check_referenced(plan, view)
+    for one in _foreign_keys_back(plan):
+        if one.references == plan.table_id:
+            continue
+        parent = None if one.references is None else view.numbered(one.references)
+        there = set() if parent is None else {column.id for column in parent.public_columns}
+        if not there.issuperset(one.reference_columns):
+            raise NoUndo(
+                "No undo: foreign key {name} refers to a table or column that no longer exists.", name=one.name
+            )
     undo = undo_of(named, view)
     back = _planned(undo.statement, view)
     _check_reach(plan, back)
@@ -143,18 +151,6 @@ def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
     if read - there - back:
         name = plan.base.column(min(read - there - back)).name
         raise NoUndo("No undo: column {name}, which {element} reads, no longer exists.", name=name, element=element)
-
-
-def _check_referenced(plan: Plan, view: CatalogView) -> None:
-    for one in _foreign_keys_back(plan):
-        if one.references == plan.table_id:
-            continue
-        parent = None if one.references is None else view.numbered(one.references)
-        there = set() if parent is None else {column.id for column in parent.public_columns}
-        if not there.issuperset(one.reference_columns):
-            raise NoUndo(
-                "No undo: foreign key {name} refers to a table or column that no longer exists.", name=one.name
-            )
 
 
 def _foreign_keys_back(plan: Plan) -> Iterator[Constraint]:

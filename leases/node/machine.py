@@ -58,7 +58,14 @@ def _react(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> h
         return state, (_refuse_stopped(state, event),) if isinstance(event, vocabulary.Pin) else ()
     match event:
         case vocabulary.Pin():
-            return _pin(state, event, now)
+            if state.phase is holdings.Phase.DRAINING:
+                return state, (_refuse_draining(state, event.request, event.table),)
+            leases = state.table(event.table)
+            held = None if event.fresh else grantable(state, event.table, now, event.at_most)
+            if held is not None:
+                return holdings.edit(state, event.table, _grant(leases, event.table, (event.request,), held))
+            waiter = holdings.Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
+            return holdings.edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
         case vocabulary.Unpin():
             return holdings.edit(state, event.table, _unpin(state.table(event.table), event.request))
         case vocabulary.Acquired():
@@ -97,17 +104,6 @@ def _refuse_stopped(state: holdings.NodeLeases, asked: vocabulary.Pin | vocabula
 
 
 # Callers
-
-
-def _pin(state: holdings.NodeLeases, event: vocabulary.Pin, now: float) -> holdings.Step:
-    if state.phase is holdings.Phase.DRAINING:
-        return state, (_refuse_draining(state, event.request, event.table),)
-    leases = state.table(event.table)
-    held = None if event.fresh else grantable(state, event.table, now, event.at_most)
-    if held is not None:
-        return holdings.edit(state, event.table, _grant(leases, event.table, (event.request,), held))
-    waiter = holdings.Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
-    return holdings.edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
 
 
 def _grant(

@@ -104,13 +104,10 @@ class EntryJudge:
         is_keys_only = not self.index.unique
         return lookups.count_there(connection, self.descriptor.table_id, storage, ordered, keys_only=is_keys_only)
 
-    def _there(self, connection: Connection, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
-        return lookups.there(connection, self.descriptor.table_id, storage, keys)
-
     def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
         """C4, and C6 where another row has the unique entry."""
         keys = entries.keys.to_pylist()
-        there = self._there(connection, home, keys)
+        there = lookups.there(connection, self.descriptor.table_id, home, keys)
         lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
         held = [(key, owner, there[key]) for key, owner in lacks if there.get(key)]
         doubled: set[tuple[bytes, bytes]] = set()

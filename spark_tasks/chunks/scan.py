@@ -62,7 +62,9 @@ def rows_in_parts(
     connection.execute("SET LOCAL enable_seqscan = on")
     rows = _short_rows(connection, descriptor, key_range, columns, breaks)
     if rows is None and _fit(connection, descriptor, key_range, columns):
-        rows = _read(connection, descriptor, key_range, columns)
+        pairs = _pairs(connection, descriptor, key_range, columns)
+        assert pairs is not None, "nothing is too long"
+        rows = rows_of_pairs(pairs, columns, asking(connection))
     connection.execute("SET LOCAL enable_seqscan = off")
     if rows is not None:
         yield rows
@@ -123,14 +125,6 @@ def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, co
     row = connection.cursor(binary=True).execute(sql, params).fetchone()
     assert row is not None
     return bool(row[0])
-
-
-def _read(
-    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
-) -> StoredRows:
-    pairs = _pairs(connection, descriptor, key_range, columns)
-    assert pairs is not None, "nothing is too long"
-    return rows_of_pairs(pairs, columns, asking(connection))
 
 
 def _pairs(

@@ -107,7 +107,14 @@ PLAIN = {
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     read = _read(column, given, first)
     if column.type in MOMENTS and column.length is not None:
-        return _rounded(column, column.length, read, first)
+        # times of a precision, rounded away from the year 2000, or midnight (`times.rounded`)
+        unit, middle = unit_of(column.length), 0 if column.type is SqlType.TIME else MIDDLE
+        since = pc.subtract(read.cast(pa.int64()), middle)
+        away = pc.multiply(pc.divide(pc.add(pc.abs(since), unit // 2), unit), unit)
+        micros = pc.add(pc.multiply(pc.sign(since), away), middle)
+        is_beyond = pc.fill_null(pc.greater_equal(micros, END), False)
+        _refuse(column, is_beyond, first, lambda _: "timestamp out of range")
+        return micros.cast(read.type)
     if column.type in WHOLE and column.length is not None:
         _refuse_beyond(column, column.length, read, first)
     return read
@@ -223,17 +230,6 @@ def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
         return texts
     values = [_value(column, text, number_in_file(first, n)) for n, text in enumerate(texts.to_pylist())]
     return pa.array(values, pa.string())
-
-
-def _rounded(column: Column, digits: int, values: pa.Array, first: int) -> pa.Array:
-    """Times of a precision, rounded away from the year 2000, or midnight (`times.rounded`)."""
-    unit, middle = unit_of(digits), 0 if column.type is SqlType.TIME else MIDDLE
-    since = pc.subtract(values.cast(pa.int64()), middle)
-    away = pc.multiply(pc.divide(pc.add(pc.abs(since), unit // 2), unit), unit)
-    micros = pc.add(pc.multiply(pc.sign(since), away), middle)
-    is_beyond = pc.fill_null(pc.greater_equal(micros, END), False)
-    _refuse(column, is_beyond, first, lambda _: "timestamp out of range")
-    return micros.cast(values.type)
 
 
 def number_in_file(first: int, place: int) -> int:

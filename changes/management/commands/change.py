@@ -75,19 +75,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
         if action == "submit":
-            self._submit(options)
+            statement = statement_of(options["statement"], options["file"])
+            with refusals(statement), services.answered_in_time("nothing was stored"):
+                change = services.submit(statement, who=getpass.getuser())
+            self._submitted(change, options)
         elif action == "retry":
             self._retry(options)
         elif action == "list":
             self._list(options)
         else:
             self._one(action, options)
-
-    def _submit(self, options: dict[str, Any]) -> None:
-        statement = statement_of(options["statement"], options["file"])
-        with refusals(statement), services.answered_in_time("nothing was stored"):
-            change = services.submit(statement, who=getpass.getuser())
-        self._submitted(change, options)
 
     def _retry(self, options: dict[str, Any]) -> None:
         old = Change.objects.filter(pk=options["id"]).first()

@@ -114,7 +114,13 @@ def _rounding(column: Column, twin: Column) -> list[str]:
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
     is_wider_number = action.type in WHOLE and action.type.typlen > column.type.typlen
     if column.type is not action.type:
-        _refuse_foreign_keys(sketch, column, action)
+        # both sides of a foreign key have one type, of any length
+        keys = (*sketch.base.foreign_keys, *sketch.base.referenced_by)
+        names = ", ".join(_called(one, sketch) for one in keys if column.id in one.columns)
+        if names:
+            what = f"a change of {column.name} from {column.type.value} to {action.type.value}, used by {names},"
+            hint = f"Drop {names}, change the type on both sides, and create it again."
+            raise unsupported(what, position=action.column.position, hint=hint)
         _refuse_beside_char(sketch, column, action)
     if is_wider_number:
         _refuse_beside_arithmetic(sketch, column, action)
@@ -147,16 +153,6 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
             type=column.type_name,
         )
     )
-
-
-def _refuse_foreign_keys(sketch: Sketch, column: Column, action: SetType) -> None:
-    """Both sides of a foreign key have one type, of any length."""
-    keys = (*sketch.base.foreign_keys, *sketch.base.referenced_by)
-    names = ", ".join(_called(one, sketch) for one in keys if column.id in one.columns)
-    if names:
-        what = f"a change of {column.name} from {column.type.value} to {action.type.value}, used by {names},"
-        hint = f"Drop {names}, change the type on both sides, and create it again."
-        raise unsupported(what, position=action.column.position, hint=hint)
 
 
 def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None:
