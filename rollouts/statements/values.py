@@ -4,12 +4,14 @@ integers, numeric, float  int, Decimal, float    timestamp, timestamptz  datetim
 text, varchar             str                    uuid, jsonb             their text
 """
 
+import json
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from uuid import UUID
 
 from rollouts.statements.errors import NotModelled, Refused
 
@@ -108,6 +110,21 @@ def _text(value: Value, kind: Type, explicit: bool) -> str:
     return text
 
 
+def _uuid(value: Value, kind: Type, explicit: bool) -> str:
+    digits = re.fullmatch(r"(\{)?((?:[0-9a-f]{4}-?){7}[0-9a-f]{4})(?(1)\})", str(value).lower())
+    if digits is None:
+        raise Refused("22P02", f'invalid input syntax for type uuid: "{value}"')
+    return str(UUID(digits[2]))
+
+
+def _json(value: Value, kind: Type, explicit: bool) -> str:
+    try:
+        json.loads(str(value), parse_constant=int)  # int refuses NaN and Infinity, which JSON has not
+    except ValueError:
+        raise Refused("22P02", "invalid input syntax for type json") from None
+    return str(value)
+
+
 def _boolean(value: Value, kind: Type, explicit: bool) -> bool:
     words = {"on": True, "1": True, "of": False, "off": False, "0": False}
     words |= {full[:n]: full in ("true", "yes") for full in ("true", "false", "yes", "no") for n in range(1, 6)}
@@ -150,9 +167,11 @@ def _date(value: Value, kind: Type, explicit: bool) -> date:
 _CASTS: dict[str, Callable[[Value, Type, bool], Value]] = {
     **dict.fromkeys(INTEGERS, _integer),
     **dict.fromkeys(("float4", "float8"), _float),
-    **dict.fromkeys(("text", "varchar", "bpchar", "uuid", "json", "jsonb"), _text),
+    **dict.fromkeys(("text", "varchar", "bpchar"), _text),
+    **dict.fromkeys(("json", "jsonb"), _json),
     **dict.fromkeys(("timestamp", "timestamptz"), _moment),
     "numeric": _numeric,
+    "uuid": _uuid,
     "bool": _boolean,
     "date": _date,
 }
