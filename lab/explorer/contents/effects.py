@@ -132,7 +132,7 @@ class Effects(Reorganisation):
                     for home, pairs in enumerate(read.storages)
                 ]
             )
-        ops = self.operations(self.program.descriptors[schema[0]], read, statement)
+        ops = self._accepted(schema, read, statement)
         if ops is None:
             return None
         ops = self._as_broken(ops, read)
@@ -153,6 +153,9 @@ class Effects(Reorganisation):
         after = self.number(now, self._acknowledged(acknowledged, statement))
         return Effect(after, touched, written, Occurrence.OLD_VERSION_CLEANED if cleaned else Occurrence.NOTHING)
 
+    def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
+        return self.operations(self.program.descriptors[schema[0]], snapshot, statement)
+
     def operations(self, schema: Descriptor, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         """The statement's operations in order, by `storage.mutations`; None if this version refuses it."""
         if schema.state is State.ABSENT:
@@ -164,28 +167,34 @@ class Effects(Reorganisation):
             return None
         try:
             if what == INSERT:
-                columns = inserted(schema, other)
-                new = None if columns is None else StoredRow(row_key_of(row), columns)
-                return None if new is None or refuses(schema, new) else in_order(insert_row(schema, new))
+                return self._insert(schema, row, other)
             assert old is not None
             if what == DELETE:
                 return in_order(delete_row(schema, old))
             if what == MOVE:
                 return None if row_key_of(other) in there else self._move(schema, old, other)
-            column = value_column(schema)
-            if column is None or not _may_assign(schema, column, old, other):
-                return None
-            assigned = {column.id: encoded(other)}
-            if refuses(schema, old._replace(columns={**old.columns, **assigned})):
-                return None
-            return in_order(update_row(schema, old, assigned))
+            return self._update(schema, old, other)
         except TableNotWritable:
             return None
+
+    def _insert(self, schema: Descriptor, row: int, value: int) -> list[Op] | None:
+        columns = inserted(schema, value)
+        new = None if columns is None else StoredRow(row_key_of(row), columns)
+        return None if new is None or refuses(schema, new) else in_order(insert_row(schema, new))
 
     def _move(self, schema: Descriptor, old: StoredRow, to: int) -> list[Op] | None:
         if self.model.lacks(Broken.VISIBLE_MOVE):
             old = old._replace(columns=readable_columns(schema, old))
         return None if refuses(schema, old) else in_order(update_row(schema, old, {}, new_key=row_key_of(to)))
+
+    def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
+        column = value_column(schema)
+        if column is None or not _may_assign(schema, column, old, value):
+            return None
+        assigned = {column.id: encoded(value)}
+        if refuses(schema, old._replace(columns={**old.columns, **assigned})):
+            return None
+        return in_order(update_row(schema, old, assigned))
 
     def _as_broken(self, ops: list[Op], snapshot: Snapshot) -> list[Op]:
         """A tombstone only where a pair is seen: R5 forbids it."""
