@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from rollouts.orm import BadOrm, operations_of
@@ -115,14 +115,33 @@ _RELEASE = ("release", "does", "like", "orm")
 _OPERATION = ("sql", "autocommit", "gone", "lingers", "prepared")
 
 
-def rollout_of(text: str) -> Rollout:
-    """Raises `FileMistake`, `NotModelled`."""
+DEPTH_MAX = 8
+"""A statement in a table of an operation of the release before the first lies at 5."""
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """Raises `FileMistake`, with its line, also for a number that Python does not read, and for what is nested deeper
+    than any rollout: a message could not show it."""
     try:
         body = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        level: list[Any] = [body]
+        for _ in range(DEPTH_MAX):
+            level = [one for each in level for one in (each.values() if isinstance(each, dict) else each)]
+            level = [one for one in level if isinstance(one, dict | list)]
+        if level:
+            raise RecursionError
+        return body
+    except RecursionError:
+        raise FileMistake("", f"values are nested deeper than {DEPTH_MAX} levels") from None
+    except (ValueError, InvalidOperation) as error:
         at = re.search(r"\(at line (\d+)", str(error))
-        message = f"this is not TOML: {str(error).split(' (at', maxsplit=1)[0]}"
+        message = f"this is not TOML: {re.split(r' [(]at|;', str(error), maxsplit=1)[0]}"
         raise FileMistake("", message, int(at[1]) if at else text.count("\n") + 1) from None  # at its end
+
+
+def rollout_of(text: str) -> Rollout:
+    """Raises `FileMistake`, `NotModelled`."""
+    body = toml_of(text)
     try:
         return rollout_from(body)
     except FileMistake as error:

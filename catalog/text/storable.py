@@ -5,8 +5,14 @@ from typing import Any
 
 
 def is_storable(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\0" not in value and value.encode(errors="ignore").decode() == value
-    if isinstance(value, Mapping):
-        return all(is_storable(one) for pair in value.items() for one in pair)
-    return not isinstance(value, list | tuple) or all(map(is_storable, value))
+    """True for a text, and for all texts within a value of JSON, however deep."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str) and ("\0" in one or one.encode(errors="ignore").decode() != one):
+            return False
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return True

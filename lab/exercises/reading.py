@@ -141,7 +141,7 @@ def read_chapter(folder: str, text: str) -> Chapter:
         raise BadExercise(f"exercise.toml has {len(text)} characters; {CHARACTERS_MAX} are the limit")
     try:
         top = Table("exercise.toml", tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BadExercise(f"exercise.toml is no TOML: {error}") from error
     first = Start(
         top.text("setup", ""),

@@ -2,9 +2,7 @@
 `[[deploy]]`, or the comment above it), tail. Comments and layout stay."""
 
 import re
-import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,7 +10,7 @@ from django.utils.translation import gettext as _
 from lab.pages.ladder_words import ladder_words
 from lab.pages.words import say
 from lab.sessions.shown import Text
-from rollouts.file import DEPLOYS_MAX
+from rollouts.file import DEPLOYS_MAX, FileMistake, toml_of
 from rollouts.lessons.designs import tile_text
 
 Json = dict[str, Any]
@@ -50,9 +48,9 @@ def _with_comment(lines: list[str], at: int, least: int) -> int:
 def _read(head: str, blocks: list[str], tail: str) -> str:
     """The head, once each block is known to be one deploy. Raises `NoTiles`."""
     try:
-        count = len(tomllib.loads("".join([head, *blocks, tail])).get("deploy", []))
-        each = [len(tomllib.loads(one).get("deploy", [])) for one in blocks]
-    except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+        count = len(toml_of("".join([head, *blocks, tail])).get("deploy", []))
+        each = [len(toml_of(one).get("deploy", [])) for one in blocks]
+    except (FileMistake, TypeError, AttributeError) as error:
         raise NoTiles(str(error)) from error
     if each != [1] * count or count > DEPLOYS_MAX:
         raise NoTiles("each deploy is a block of lines that begins with [[deploy]]")
@@ -64,10 +62,10 @@ def tiles_of(text: str) -> Json:
     words = ladder_words("rollout")
     try:
         head, blocks, tail = split(text)
-        bodies = [tomllib.loads(one, parse_float=Decimal)["deploy"][0] for one in blocks]
+        bodies = [toml_of(one)["deploy"][0] for one in blocks]
         tiles = [_tile(number, one) for number, one in enumerate(bodies, 1)]
-        before = tomllib.loads(f"{head}{tail}").get("before", {}).get("release", "")
-    except (NoTiles, KeyError, TypeError, AttributeError):
+        before = toml_of(f"{head}{tail}").get("before", {}).get("release", "")
+    except (NoTiles, FileMistake, KeyError, TypeError, AttributeError):
         return {"problem": _("The deploys become tiles once the file can be read."), "words": words}
     ground = {"value": "", "text": say(Text("release {name}", {"name": str(before)})), "about": "", "states": []}
     return {

@@ -202,6 +202,10 @@ does.show   = "SELECT price / 100 AS dollars FROM items WHERE id = :id"
         pytest.param(HEAD.replace(":id, :name)", ":id, :nam)"), "did you mean :name?", id="a misspelt parameter"),
         pytest.param(HEAD + '[[deploy]]\nrelease = "2"\nlike = "0"\n', "there is no earlier release '0'", id="like"),
         pytest.param("tables = ", "line 1: this is not TOML", id="not TOML"),
+        pytest.param("rows = " + "[" * 3000, "nested deeper than", id="brackets in brackets"),
+        pytest.param(HEAD + "title." + "a." * 3000 + "b = 1", "nested deeper than", id="keys in keys"),
+        pytest.param("rows = " + "9" * 5000, "line 1: this is not TOML", id="a number of many digits"),
+        pytest.param("rows = 1e" + "9" * 20, "line 1: this is not TOML", id="a number of a large exponent"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(text: str, message: str) -> None:

@@ -85,7 +85,17 @@ def test_tiles_say_what_a_deploy_is_in_the_readers_language() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tables = ", "deploy = 1", "[[deploy]]\n" * 50, "x" * (TEXT_MAX + 1), "deploy = [{}]"]
+    "text",
+    [
+        "tables = ",
+        "deploy = 1",
+        "[[deploy]]\n" * 50,
+        "x" * (TEXT_MAX + 1),
+        "deploy = [{}]",
+        "rows = " + "[" * 3000,
+        "rows = " + "9" * 5000,
+        "[[deploy]]\ntitle." + "a." * 3000 + "b = 1",
+    ],
 )
 def test_a_file_that_cannot_be_read_has_no_tiles(text: str) -> None:
     assert tiles(text)["problem"] == "The deploys become tiles once the file can be read."

@@ -110,7 +110,7 @@ def _written(text: str, file: str) -> tuple[str, services.Foreseen]:
     try:
         body = json.loads(text)
         plan = read_plan(body, lambda statement: services.plan_ahead(statement).plan)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise CommandError(f"{file} is no JSON: {error}", returncode=2) from error
     except MalformedPlan as error:
         raise CommandError(f"{file}: {error}", returncode=2) from error
