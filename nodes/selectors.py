@@ -49,7 +49,7 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
     tables = [
         _table(from_json(json.loads(body)), name, newest, known[table_id]) for table_id, name, newest, body in shown
     ]
-    owned = {number: owned_by(number, len(numbers), settings.BUCKET_COUNT) for number in range(1, len(numbers) + 1)}
+    owned = {number: owned_by(number, len(numbers), settings.BUCKET_COUNT) for number in numbers}
     storages = [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
     return {"storages": storages, "tables": tables, "is_cut": len(found) > tables_max}
 

@@ -193,7 +193,7 @@ def test_progress_without_a_network(
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
     expect(page.locator("#done")).to_have_text("Your progress was deleted.")
     expect(page).to_have_url(f"{served.address}/#lab/")
-    site_of(page).goto(f"{served.address}/lab/")
+    site_of(page).wait_for_url(f"{served.address}/lab/")
     expect(site_of(page).locator("li.card", has_text="3. ").first).to_be_visible(timeout=ANSWER_MS_MAX)
     expect(site_of(page).locator("li.card .small.muted span")).to_have_count(0)
 
@@ -201,7 +201,7 @@ def test_progress_without_a_network(
         page.locator("#import").set_input_files(tmp_path / "progress.sqlite3")
     page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
     expect(page.locator("#done")).to_have_text("Your progress was imported.")
-    site_of(page).goto(f"{served.address}/lab/")
+    site_of(page).wait_for_url(f"{served.address}/lab/")
     expect(site_of(page).locator(card).first).to_have_text(before)
     assert complaints == []
 

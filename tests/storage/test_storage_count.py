@@ -48,7 +48,6 @@ LOOPS_OVER_A_NUMBER = {
     "nodes/execution/writing/truncate.py": "`storage_count`",
     "nodes/foreign_keys/checks.py": "`storage_count`",
     "nodes/foreign_keys/scan_referencing.py": "`storage_count`",
-    "nodes/selectors.py": "what there is",
     "nodes/store/entering.py": "`storage_count`",
     "nodes/sql/conditions/access_paths.py": "`storage_count`",
     "spark_tasks/checks/range_check.py": "`storage_count`, and what there is",
