@@ -31,13 +31,13 @@ async def describe(
     if transaction is not None and transaction.connection is not None:
         results = await transaction.run([before, command, *reader.after()])
     else:
-        async with env.pool.session() as session:
-            try:
+        try:
+            async with env.pool.session() as session:
                 results = await session.run([before, command])
-            except StoreConnectionLost as lost:
-                raise refusals.why_ended((), lost) from lost
-            except StoreError as error:
-                raise refusals.users_error(error, command) from error
+        except StoreConnectionLost as lost:
+            raise refusals.why_ended((), lost) from lost
+        except StoreError as error:
+            raise refusals.users_error(error, command) from error
     parameters = tuple(results[1].param_type(number) for number in range(results[1].nparams))
     return Described(parameters, fields_in(results[1]))
 
