@@ -2,7 +2,6 @@
 parameters. It stands alone: a request with a transaction of its own. Numbers of JSON keep their digits."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.text.similar import perhaps
+from catalog.text.storable import NO_CHARACTER, texts_in
 from expressions.errors import BAD_CHARACTER, INVALID_BINARY, PROGRAM_LIMIT, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, FLOATS, INTEGERS, TEXT, UNKNOWN
@@ -27,7 +27,6 @@ TEXTS = frozenset({0, UNKNOWN.oid, TEXT.oid, VARCHAR, BPCHAR, NAME, JSON_OID})
 """The types of parameters whose binary form is the text itself."""
 NUMBERS = frozenset({*(of.oid for of in (*INTEGERS, *FLOATS)), BOOL.oid})
 """Those whose binary form is read as what JSON has, too: a number, true or false."""
-NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 JSONB_FORM = b"\x01"
 BATCH_BYTES_MAX = 4 * 2**20
 ROWS = frozenset({"tuples", "objects", "rows"})
@@ -213,18 +212,10 @@ def read_json(text: str, what: str, operation: str = "") -> Any:
         raise bad_request(f"argument {what} is nested too deeply") from None
     except ValueError as error:
         raise not_json(what, text, shape_of(what, operation), str(error)) from None
-    left = [found] if "\\u" in text else []  # the only way to write a NUL, or half of a surrogate pair
-    while left:
-        match left.pop():
-            case str() as part:
-                refused = NO_CHARACTER.search(part)
-                if refused:
-                    message = f"argument {what} has an escape that is no character: \\u{ord(refused[0]):04x}"
-                    raise RequestError(BAD_CHARACTER, message, kind="ValueError")
-            case list() as parts:
-                left += parts
-            case dict() as members:
-                left += [*members, *members.values()]
+    escaped = texts_in(found) if "\\u" in text else ()  # the only way to write a NUL, or half of a surrogate pair
+    for refused in filter(None, map(NO_CHARACTER.search, escaped)):
+        message = f"argument {what} has an escape that is no character: \\u{ord(refused[0]):04x}"
+        raise RequestError(BAD_CHARACTER, message, kind="ValueError")
     return found
 
 
