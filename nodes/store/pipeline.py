@@ -753,7 +753,14 @@ class StorePool:
         return self.size_max - self._taken.total()
 
     async def take(self, user: str = "", *, is_block: bool = False) -> StoreConnection:
-        """A session for one transaction. Raises 53300 when none gets free in time."""
+        """A session for one transaction. Raises 53300 when none gets free in time, 08006 when the store does not
+        answer."""
+        try:
+            return await self._session_for(user, is_block=is_block)
+        except StoreConnectionLost as lost:
+            raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+
+    async def _session_for(self, user: str, *, is_block: bool = False) -> StoreConnection:
         holder, granted = (user, is_block), asyncio.get_running_loop().create_future()
         self._waiting[granted] = holder
         self._grant()
@@ -838,7 +845,8 @@ class StorePool:
 
     @contextlib.asynccontextmanager
     async def session(self, user: str = "") -> AsyncIterator[StoreConnection]:
-        connection = await self.take(user)
+        """As `take`, for who may try again: raises `StoreConnectionLost` when the store does not answer."""
+        connection = await self._session_for(user)
         try:
             yield connection
         finally:

@@ -65,10 +65,7 @@ async def staged(
 
     `before`: the settings of the client, and its role. Raises what PostgreSQL says, and 53300 for want of a session.
     """
-    try:
-        connection = await pool.take(user)
-    except StoreConnectionLost as lost:
-        raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+    connection = await pool.take(user)
     read = UsersCommand(read_sql, result_format=BINARY, relay=rows)
     commands = [Command(READ_COMMITTED), before, UsersCommand(create_sql), copy, read, ROLLBACK]
     assert commands[COPY] is copy

@@ -226,10 +226,7 @@ class Transaction:
         pinned = None if self.pinned is None else await self.pinned.connect()
         if pinned is not None:
             return pinned
-        try:
-            return await self.pool.take("" if self.by is None else self.by.user, is_block=self.is_block)
-        except StoreConnectionLost as lost:
-            raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+        return await self.pool.take("" if self.by is None else self.by.user, is_block=self.is_block)
 
     def _prologue(self, only: int | None = None) -> tuple[list[Command], list[Pin], dt.datetime | None]:
         """Commands that precede the next ones, the uses whose `enter` stands last in them, and the deadline armed then.

@@ -65,10 +65,7 @@ class AdvisoryLocks:
         Raises 55P03 when it is not free in time; 0 ms: no limit."""
         self.refuse_lost()
         if self.connection is None:
-            try:
-                self.connection = await self.pool.take(self.user)
-            except pipeline.StoreConnectionLost as lost:
-                raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+            self.connection = await self.pool.take(self.user)
         limit = pipeline.Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
         try:
             _, result = await self.connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
