@@ -5,6 +5,7 @@ from django.contrib.auth.models import Group, User
 from django.core import signing
 from django.core.management import CommandError, call_command
 from django.test import Client
+from pytest_django import Settings
 
 from schemalab.people import sign_in_links
 from schemalab.people.roles import ROLES, give_roles
@@ -125,3 +126,11 @@ def test_a_link_for_nobody_is_bad_usage() -> None:
     with pytest.raises(CommandError, match="no active user is called 'nobody'") as refused:
         call_command("signin-link", "--user", "nobody")
     assert refused.value.returncode == 2
+
+
+def test_a_link_leads_to_this_machine_where_the_page_listens_on_every_address(
+    ann: User, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.HOST, settings.PORT, settings.PUBLIC_URL = "0.0.0.0", 8123, ""
+    call_command("signin-link", "--user", "ann")
+    assert capsys.readouterr().out.startswith("http://127.0.0.1:8123/sign-in/")

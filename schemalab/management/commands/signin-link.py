@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from schemalab.launch.plan import reach
 from schemalab.people.sign_in_links import MINUTES_MAX, make_token, owner
 
 
@@ -22,7 +23,7 @@ class Command(BaseCommand):
         known = User.objects.filter(username=user, is_active=True).first() if user else owner()
         if known is None:
             raise CommandError(f"no active user is called {user!r}", returncode=2)
-        address = settings.PUBLIC_URL or f"http://{settings.HOST}:{settings.PORT or 8000}"
+        address = settings.PUBLIC_URL or f"http://{reach(settings.HOST)}:{settings.PORT or 8000}"
         link = f"{address}/sign-in/{make_token(known)}/"
         shown = json.dumps({"link": link, "minutes_max": MINUTES_MAX}) if options["json"] else link
         self.stdout.write(shown)
